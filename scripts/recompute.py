@@ -283,7 +283,7 @@ def main(folder: str = str(ROOT / "results" / "reproduced"), seed: str = "0", wh
     of = judged["class"].value_counts()
     met = f"{method.sum():,} of {len(judged):,} printed numbers identify their method, and "
     met += f"{(method & told['budget']).sum():,} of these identify the budget, too. {(same & ~method).sum():,} more are"
-    why = f"{of['different']:,} are different. {of['cannot tell']:,} cannot be told. {of['not comparable']:,} cannot be"
+    why = f"{of['different']:,} are different. {of['cannot tell']:,} are undecided. {of['not comparable']:,} cannot be"
     rivals = beside[beside["alternative"].isin([*PATCH, *RIVALS, "half of the budget", "noise doubled"])]
     rivals = rivals.merge(judged.drop(columns="class"), on="number", suffixes=("", "_ours"))
     ours = judging.loc[~judging["counted_apart"], "ours_outcome"].replace("mostly", "holds")

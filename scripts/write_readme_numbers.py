@@ -52,7 +52,7 @@ def proof(folder: Path) -> str:
         ),
         *_added(folder),
         ("What is most surprising?", f"{_surprise(folder, n, claims)} [Rule]({HOME}#surprise)"),
-        ("Can I trust it?", f"{kept_by_seed(judged, folder).partition(', and')[0]}. [Checks and limits]({HOME}#trust)"),
+        ("Can I trust it?", f"{kept_by_seed(judged, folder).partition(', and')[0]}. [Checks, limits]({HOME}#trust)"),
         (
             "Does the audit see faults?",
             f"{caught} of {applied} planted faults are caught; {len(RELEASES)} errors found in "

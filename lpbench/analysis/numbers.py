@@ -154,16 +154,16 @@ def in_words(rows: pd.DataFrame) -> str:
             f"identify the budget, too. {n['alike']:,} more are equivalent, but not alone: a "
             "constant or another method may be equivalent, too"
         )
-    text += f". {n['different']:,} are different. {n['undecided']:,} cannot be told"
+    text += f". {n['different']:,} are different. {n['undecided']:,} are undecided"
     return f"{text}. {n['apart']:,} cannot be compared"
 
 
 def causes_in_words(rows: pd.DataFrame) -> str:
     """Say what stands behind the numbers that differ; without the last full stop."""
     n = counts(rows)
-    text = f"Another interpretation meets {n['explained']:,} of the {n['different']:,} different numbers"
+    text = f"Of the {n['different']:,} numbers that differ, another interpretation reproduces {n['explained']:,}"
     if n["after"]:
-        text += f", and settings searched for afterwards meet {n['after']} (by chance alone {n['chance']})"
+        text += f", and settings found later by search reproduce {n['after']} ({n['chance']} expected by chance)"
     return f"{text}. A cause is suspected for {n['suspected']:,}, and no cause is known for {n['open']:,}"
 
 

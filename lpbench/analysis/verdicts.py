@@ -75,11 +75,11 @@ def changes(first: Path, second: Path) -> tuple[pd.DataFrame, str]:
         .agg(lambda each: as_verdict(weakest(each)))
     )
     words = (
-        f"{differ.sum()} of {len(judged)} checks have another outcome, {(claims[ours[0]] != claims[ours[1]]).sum()} of "
-        f"the {len(claims)} claims that have a verdict under both"
+        f"{differ.sum()} of {len(judged)} checks and {(claims[ours[0]] != claims[ours[1]]).sum()} of the "
+        f"{len(claims)} claims judged under both seeds have another outcome"
     )
     skipped = len(before) - len(judged)
-    return judged[differ], words + (f"; {skipped} checks were not judged under both seeds" if skipped else "")
+    return judged[differ], words + (f"; {skipped} checks were not judged under both" if skipped else "")
 
 
 def cross_table(claims: pd.DataFrame) -> pd.DataFrame:
@@ -98,14 +98,15 @@ def in_words(claims: pd.DataFrame) -> str:
     first = claims[~claims["counted_apart"].astype(bool)]
     depend, unknown = ((first["depends"] == word).sum() for word in ("yes", "unknown"))
     parts = [
-        f"{ours[HOLDS]} hold{'s' if ours[HOLDS] == 1 else ''} here ({holds[HOLDS]} of them in the printed numbers too, "
-        f"{holds[NOT_PRINTED]} have no printed number)",
+        f"{ours[HOLDS]} hold{'s' if ours[HOLDS] == 1 else ''} here ({holds[HOLDS]} also in print, "
+        f"{holds[NOT_PRINTED]} without a printed number)",
         f"{ours[UNDECIDED]} {'is' if ours[UNDECIDED] == 1 else 'are'} undecided",
         *([f"{ours[CANNOT_DECIDE]} cannot be decided"] if ours[CANNOT_DECIDE] else []),
         f"{ours[FAILS]} fail{'s' if ours[FAILS] == 1 else ''}",
         *([f"{ours[NO_VERDICT]} without a verdict"] if ours[NO_VERDICT] else []),
     ]
-    text = f"Of {len(first)} claims in words {', '.join(parts)}; {depend} depend on how an open point is interpreted"
+    text = f"Of {len(first)} claims in words {', '.join(parts)}; "
+    text += f"the outcome of {depend} depends on how an open point is interpreted"
     text += f" (not known for {unknown})" if unknown else ""
     apart = len(claims) - len(first)
-    return text + (f"; counted apart: {apart} more sentence{'s' if apart > 1 else ''}" if apart else "")
+    return text + (f"; {apart} more sentence{'s are' if apart > 1 else ' is'} counted apart" if apart else "")

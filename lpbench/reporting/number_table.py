@@ -103,8 +103,8 @@ def kept_by_seed(judged: pd.DataFrame, folder: Path) -> str:
     same_class = (second["class"].to_numpy() == judged["class"]).sum()
     again, named = (of["identifies"].isin([METHOD, BUDGET]).to_numpy() for of in (second, judged))
     return (
-        f"Under another seed {same_class:,} of {len(judged):,} keep their class, and {(again & named).sum()} of the "
-        f"{named.sum()} that identify their method do so again"
+        f"Under another seed {same_class:,} of {len(judged):,} numbers keep their outcome, and "
+        f"{(again & named).sum()} of the {named.sum()} that identify their method do so again"
     )
 
 

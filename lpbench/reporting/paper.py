@@ -285,7 +285,7 @@ def mark_words(experiment: str, paper: Paper) -> str:
     """Return the meaning of the mark (star, bold) in an experiment's tables, by its paper's rule."""
     if experiment in catalog.own_names("experiment"):
         return RULE_WORDS[paper.rule]
-    return "marked by the paper's rule with raw tests"
+    return "an entry that the paper's rule marks, with uncorrected tests"
 
 
 def page_of(experiment: str) -> str:

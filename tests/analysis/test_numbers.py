@@ -100,15 +100,15 @@ def test_classes_are_disjoint_and_add_up():
 def test_the_headline_counts_once_what_is_judged():
     assert in_words(judged_numbers(ROWS)) == (
         "2 of 9 printed numbers identify their method, and 1 of these identify the budget, too. 1 more are equivalent, "
-        "but not alone: a constant or another method may be equivalent, too. 4 are different. 1 cannot be told. 1 "
+        "but not alone: a constant or another method may be equivalent, too. 4 are different. 1 are undecided. 1 "
         "cannot be compared"
     )
     # where no alternative was run nothing is said of what a number identifies
     alone = in_words(judged_numbers(ROWS.assign(identifies="")))
     assert alone.startswith("3 of 9 printed numbers are equivalent to ours. 4 are different")
     assert causes_in_words(judged_numbers(ROWS)) == (
-        "Another interpretation meets 1 of the 4 different numbers, and settings searched for afterwards meet 1 (by "
-        "chance alone 1). A cause is suspected for 1, and no cause is known for 1"
+        "Of the 4 numbers that differ, another interpretation reproduces 1, and settings found later by "
+        "search reproduce 1 (1 expected by chance). A cause is suspected for 1, and no cause is known for 1"
     )
 
 

@@ -54,6 +54,6 @@ def test_claims_are_counted_by_both_outcomes(verdicts):
     assert table.loc["holds", "holds"] == table.loc["undecided", "not printed"] == table.loc["fails", "holds"] == 1
     assert table.to_numpy().sum() == 3
     assert in_words(claims) == (
-        "Of 3 claims in words 1 holds here (1 of them in the printed numbers too, 0 have no printed number), 1 is "
-        "undecided, 1 fails; 1 depend on how an open point is interpreted; counted apart: 1 more sentence"
+        "Of 3 claims in words 1 holds here (1 also in print, 0 without a printed number), 1 is undecided, 1 fails; the "
+        "outcome of 1 depends on how an open point is interpreted; 1 more sentence is counted apart"
     )

@@ -19,7 +19,7 @@ PAPERS = [paper for paper in papers() if paper.alternatives]
 SENTENCE = re.compile(
     r"([\d,]+) of ([\d,]+) printed numbers identify their method, and [\d,]+ of these identify the budget, too. "
     r"([\d,]+) more are equivalent, but not alone: a constant or another method may be equivalent, too. "
-    r"([\d,]+) are different. ([\d,]+) cannot be told. ([\d,]+) cannot be compared"
+    r"([\d,]+) are different. ([\d,]+) are undecided. ([\d,]+) cannot be compared"
 )
 
 

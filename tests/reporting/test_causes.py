@@ -117,7 +117,7 @@ def test_pages_are_filters(results, tmp_path):
     rows = table(results, tmp_path, CANDIDATES)
     verdict, *why = page.said(rows[rows["artifact"] == NAME], "Table 1")
     assert verdict == "Table 1 does not hold here: 120 of 120 numbers are different from ours."
-    assert "Another interpretation meets 10 of them" in why[0] and "by more" not in why[0]
+    assert "Another interpretation reproduces 10 of them" in why[0] and "by more" not in why[0]
     assert "With inferred settings, 80 of 120 numbers are equivalent" in why[-1]
     [drawn] = draw_numbers(judged_numbers(rows).assign(line="Table 1"), tmp_path)
     text = drawn.read_text(encoding="utf-8")
@@ -152,7 +152,7 @@ def test_an_impossible_number_is_not_the_largest_miss(results, tmp_path):
         (
             "Table 1",
             [EQUIVALENT, CANNOT_TELL],
-            "Table 1 is undecided here: no number is shown to be different, but for 1 of 2 neither",
+            "Table 1 is undecided here: no number is shown to be different, but 1 of 2 is undecided",
         ),
         ("The numbers", [CANNOT_TELL], "The numbers are undecided here: "),
         ("Table 1", [EQUIVALENT, NOT_COMPARABLE], "Table 1 holds here: all numbers that can be compared are"),
@@ -166,16 +166,16 @@ def test_a_table_holds_or_does_not_in_one_sentence_of_its_counts(what, classes, 
 
 def test_why_not_is_a_line_a_class_without_zeros():
     assert page.why(counts(judged_numbers(ROWS)), "Table 1", "the margin of 15 %", ", the largest by 20 %")[1:] == [
-        "4 numbers are different, the largest by 20 %. Another interpretation meets 1 of them. Settings searched for "
-        "afterwards meet 1 of them. A cause is suspected for 1 of them. No cause is known for 1 of them.",
-        "For 1 neither test decides, because an interval reaches over the margin of 15 %.",
+        "4 numbers are different, the largest by 20 %. Another interpretation reproduces 1 of them. Settings found "
+        "later by search reproduce 1 of them. A cause is suspected for 1 of them. No cause is known for 1 of them.",
+        "1 is undecided: the interval of the difference from ours crosses the margin of 15 %.",
         "1 cannot be compared, because the paper contradicts itself or our data may not be the paper's.",
-        "3 numbers are equivalent to ours. 2 of these identify their method. 1 is not alone: a constant or another "
-        "method may be equivalent, too.",
+        "3 numbers are equivalent to ours. 2 of these identify their method: everything else that we ran in their "
+        "place is different. 1 is equivalent, but not alone: a constant or another method may be equivalent, too.",
     ]
     assert page.why(counts(ROWS.iloc[[2]]), "Table 1")[1:] == [
-        "1 number is equivalent to ours. None of these identifies its method. 1 is not alone: a constant or another "
-        "method may be equivalent, too."
+        "1 number is equivalent to ours. None of these identifies its method. 1 is equivalent, but not alone: a "
+        "constant or another method may be equivalent, too."
     ]
 
 

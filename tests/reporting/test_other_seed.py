@@ -33,9 +33,7 @@ def test_a_changed_verdict_is_listed_once_and_what_was_not_judged_is_counted(tmp
     assert changed[["claim", "check", "ours_outcome", "ours_outcome_other"]].to_numpy().tolist() == [
         ["1", "b", "fails", "mostly"]
     ]
-    assert said.startswith(
-        "1 of 3 checks have another outcome, 1 of the 2 claims that have a verdict under both; 1 checks"
-    )
+    assert said.startswith("1 of 3 checks and 1 of the 2 claims judged under both seeds have another outcome; 1 checks")
     sentence, heads, rows = changed_by_seed(tmp_path)
     assert said in sentence and [len(row) for row in rows] == [len(heads)]
 
@@ -66,7 +64,7 @@ def test_classes_kept_under_the_other_seed_are_counted(judged, tmp_path):
     other = rows.assign(identifies=["nothing", *rows["identifies"][1:]])
     other.loc[other.index[3:5], "class"] = "cannot tell"
     other[::-1].to_csv(tmp_path / OTHER_SEED_CLASSES, index=False)
-    assert kept_by_seed(rows, tmp_path).startswith("Under another seed 18 of 20 keep their class, and 9 of the 10 that")
+    assert kept_by_seed(rows, tmp_path).startswith("Under another seed 18 of 20 numbers keep their outcome, and 9 of")
 
 
 @pytest.mark.parametrize("page", ["index.html", "report.md"])
@@ -75,7 +73,7 @@ def test_pages_say_how_many_classes_the_other_seed_keeps(judged, page):
     assert sorted(other.index) == sorted(judged["number"]) and set(other["class"]) <= set(NUMBER_CLASSES)
     kept = (other.loc[judged["number"], "class"].to_numpy() == judged["class"]).sum()
     text = (COMMITTED / page).read_text(encoding="utf-8")
-    assert f"Under another seed {kept:,} of 1,395 keep their class" in text
+    assert f"Under another seed {kept:,} of 1,395 numbers keep their outcome" in text
 
 
 def test_every_number_stands_beside_its_outcome_before_it_had_a_class(judged):

@@ -230,4 +230,4 @@ def test_the_page_of_tests_describes_the_figure_of_ranks():
 def test_the_audit_counts_kinds_of_faults_and_not_methods():
     table, page = pd.read_csv(COMMITTED / "audit_mutants.csv"), (COMMITTED / "audit.html").read_text(encoding="utf-8")
     assert table["mutant"].nunique() < table["method"].nunique()
-    assert f"Each of {table['mutant'].nunique()} planted faults" in page and "kinds of faults" in page
+    assert f"The {table['mutant'].nunique()} planted faults" in page and "kinds of faults" in page

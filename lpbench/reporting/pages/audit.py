@@ -80,11 +80,11 @@ def _verdict(findings: Mapping, mutants: tuple[list[str], list[list[str]]] | Non
     if mutants:
         applied = [row[-1] for row in mutants[1] if not row[-1].startswith(NOT_APPLICABLE)]
         kinds, applicable, of = len({row[1] for row in mutants[1]}), sum(map(bool, applied)), len(applied)
-        text += f" Each of {kinds} planted faults is caught in "
+        text += f" The {kinds} planted faults are caught in "
         text += (
-            f"all {of} settings it applies to."
+            f"all {of} settings that they apply to."
             if applicable == of
-            else f"{applicable} of the {of} settings it applies to."
+            else f"{applicable} of the {of} settings that they apply to."
         )
     return text
 

@@ -57,7 +57,7 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
     ]
     caveat = (
         f"A dot is the share of published scores that are no better than a constant: one private number, predicted for "
-        f"everyone. The 95 % interval of the whole share, over {sets} data sets, is [{low:.0f}, {high:.0f}] %. In "
+        f"everyone. The 95 % interval of the overall share, over {sets} data sets, is [{low:.0f}, {high:.0f}] %. In "
         f"{total} cases a score is the best of its data set. In {below} of them it is no better than the constant; if "
         f"the constant's error were 5 % off, in {least} to {most}. The constant is PrivateMean, which is in "
         "HistOfTree's own grid."
@@ -117,9 +117,9 @@ def _of_method(
     rivals = rivals[(rivals["role"] == HELD) & (rivals["method"] != method)]
     above = sorted({method_title(m, catalog.methods()) for m in rivals.loc[rivals["low"] > 0, "method"]})
     caveat = (
-        f"The method is {title}. Its inputs are {inputs}. A dot is what private users add: one minus the method's "
-        f"loss divided by that of the best learner on public rows alone. Right of 0, they help. A dot is a geometric "
-        f"mean over {n} held-out sets{named}, with its 95 % interval over them. Of {rivals['method'].nunique()} other "
+        f"The method is {title}. Its inputs, as on the leaderboard, are “{inputs}”. A dot is what private users add: "
+        f"one minus the method's loss divided by that of the best learner on public rows alone. Right of 0, they help. It is "
+        f"a geometric mean over {n} held-out sets{named}, with its 95 % interval over them. Of {rivals['method'].nunique()} other "
         f"methods with these inputs, {', '.join(above) or 'none'} has an interval above 0 at any ε."
     )
     chart = [(f"ε = {r.epsilon:g}", [_value(r, "held")]) for r in held.itertuples()]

@@ -88,7 +88,7 @@ def _optimism(entry: ReportEntry) -> str:
     unit = "percentage points" if accuracy else "%"
     return (
         f"Selection bias: in {len(size)} of {len(rows)} cells, the best grid point is worse by more than 2 standard "
-        "errors on replications that did not choose it"
+        "errors on replications not used to choose it"
         + (f" (by {size.median():.2g} {unit} in the median, by {size.max():.2g} {unit} at most)." if len(size) else ".")
     )
 
