@@ -1,7 +1,9 @@
 """Nearest-neighbor means of privatised labels: label-LDP regression and its reference (label-DP Theorems 6 and 10)."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -10,6 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from lpbench.checks import check_whole
 from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp.cubes import BoundedRegressor
+from lpbench.estimators.label_dp.neighbors import NearestRows
 from lpbench.estimators.label_dp.rules import knn_noise, knn_size, truncation
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.estimators.result_cache import Shared
@@ -86,18 +89,19 @@ class KNNMean(BoundedRegressor):
             order = _ORDER((X,), lambda: np.argsort(X[:, 0]))
             self._places, self.reports_ = X[order, 0], reports[order]
         else:
-            # Distances by a product of matrices would decide by rounding errors among neighbors at one distance; those
-            # of scikit-learn's standardized metric are those of its trees, which in many dimensions visit all rows.
-            plain = {"metric": "seuclidean", "metric_params": {"V": np.ones(X.shape[1])}, "algorithm": "brute"}
-            how = {"algorithm": "kd_tree"} if X.shape[1] < _MANY else plain
-            self._tree, self.reports_ = NearestNeighbors(n_neighbors=self.k_, **how).fit(X), reports
+            self.reports_ = reports
+            if X.shape[1] < _MANY:
+                tree = NearestNeighbors(n_neighbors=self.k_, algorithm="kd_tree").fit(X)
+                self._nearest: Callable[[np.ndarray], np.ndarray] = partial(tree.kneighbors, return_distance=False)
+            else:
+                self._nearest = NearestRows(X, self.k_).kneighbors
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Mean of the k nearest reports, shape (m,)."""
         X = self._check_predict(X)
         if X.shape[1] == 1:
             return self._finish(window_means(self._places, self.reports_, X[:, 0], self.k_))
-        return self._finish(self.reports_[self._tree.kneighbors(X, return_distance=False)].mean(axis=1))
+        return self._finish(self.reports_[self._nearest(X)].mean(axis=1))
 
 
 @dataclass(eq=False, repr=False)
