@@ -42,7 +42,7 @@ def proof(folder: Path) -> str:
         (
             "Do printed numbers hold?",
             f"Of {n['compared']:,} printed numbers, {n['method']:,} identify their method and {n['different']:,} are "
-            "different. The others show neither, or cannot be compared. "
+            "different. The others match a baseline or a wrong method as well, or cannot be judged. "
             f"[Why not?]({HOME.replace('index', 'histoftree')}#why-not)",
         ),
         (
@@ -137,7 +137,7 @@ def time(folder: Path) -> str:
     """How long the last full run took."""
     _, hours, cores = time_in_words(folder)
     return (
-        f"`make everything` takes about {hours} on {cores} cores, without the sealed sets "
+        f"`make everything` takes about {hours} on {cores} cores, excluding sealed (run-once) data sets "
         "([per artifact](results/reproduced/timing.csv)).\n`lpbench plan` estimates any run."
     )
 
