@@ -32,14 +32,16 @@ def test_odds_of_a_mask_are_exponentials_and_the_error_is_over_that_of_a_mask_th
     assert table.heads[-1] == "strength 1: odds 2.72"
     assert table.rows == (("1", "2.72", "A", "1.50 [1.50, 1.50]"),)
     # the odds are e^s by construction, and no finding
-    assert table.finding.endswith("changes the error: times 1.50 [1.50, 1.50] on average over 5 data sets")
+    assert table.finding.endswith("changes the error by a factor of 1.50 [1.50, 1.50], on average over 5 data sets")
 
 
 def test_random_cuts_are_compared_with_both_rules():
     names = {"histoftree_max_edge": 1.0, "histoftree_cart": 4.0, "histoftree_max_edge[rule=random]": 2.0}
     table = laid_out(stress.rules_table, {(m, d, "aligned", 1.0, ""): v for d in SETS for m, v in names.items()})
     assert [row[3] for row in table.rows] == ["2.00 [2.00, 2.00]", "0.50 [0.50, 0.50]"]
-    assert table.finding == "" and "times 1.00 [1.00, 1.00]" in table.remark and "nothing is decided" in table.remark
+    assert (
+        table.finding == "" and "factor of 1.00 [1.00, 1.00]" in table.remark and "nothing is decided" in table.remark
+    )
 
 
 def test_a_finding_needs_enough_sets_and_replications_and_an_interval_without_one():
@@ -74,7 +76,7 @@ def test_only_methods_with_bounded_reports_are_compared_over_budgets(monkeypatch
     cells = {(m, f"{d}{given}", "aligned", e, ""): v / e ** (v == 3.0 and m == "a")
              for m in CARDS for d in SETS for given, v in losses.items() for e in (0.5, 4.0)}  # fmt: skip
     table = laid_out(stress.liars_table, cells)
-    assert table.finding.endswith("at ε = 0.5 beside 4: times 8.00 [8.00, 8.00] on average over 5 data sets")
+    assert table.finding.endswith("false reports by a factor of 8.00 [8.00, 8.00], on average over 5 data sets")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ def test_gaps_are_ratios_that_differ_after_a_correction():
     assert "wider in 1 and narrower in 0 of 5 cells" in table.remark and table.finding == ""
     # one set in five is no finding; all five are, and a constant is not counted
     wider = [(d, m, "", [3 * v for v in near]) for d in SETS for m in ("a", "private_mean")]
-    assert gaps(*free, *wider).finding.endswith("times 3.00 [3.00, 3.00] on average over 5 data sets")
+    assert gaps(*free, *wider).finding.endswith("a factor of 3.00 [3.00, 3.00], on average over 5 data sets")
 
 
 def test_a_gap_without_privacy_that_noise_explains_is_no_denominator():

@@ -10,9 +10,10 @@ REGRESSION = (
     "setting fixed without them (tuning-free), and at one chosen by privatised reports of some users (private), which "
     "is what a user can have.",
     "Data sets are of three kinds: held-out sets, which come first; development sets, on which choices were made, in "
-    "gray; and sealed sets, on which nothing is run before the end. Methods in a table may have other inputs: they are "
-    "ranked above, at equal inputs. standings.csv.gz has the loss of each method on each data set, over that of "
-    "the best private constant and of the best method without privacy, and the bits of a user's reports.",
+    "gray; and sealed sets, on which nothing is run before the end. Methods in a table may differ in inputs; the "
+    "leaderboard above ranks methods with equal inputs. standings.csv.gz has each method's loss on each data set, "
+    "divided by that of the best private constant and by that of the best method without privacy, and the bits of a "
+    "user's reports.",
 )
 CLASSIFICATION = (
     "Our methods and the papers' beside baselines that pair a published label randomizer with a learner; selections, "

@@ -113,9 +113,9 @@ def _conclusion(rows: pd.DataFrame) -> str:
     narrow, low = rows[rows["enough"]], rows[rows["coverage"] < LEAST]
     held = narrow["coverage"].between(*COVERAGE_HELD)
     sentences = [
-        f"Where n ε² is at least {ENOUGH:,.0f}: coverage within {COVERAGE_HELD[0]} and {COVERAGE_HELD[1]} in "
-        f"{held.sum()} of {len(narrow)} cells, width at most {WIDTH} exact ones in "
-        f"{(narrow['ratio'] <= WIDTH).sum()}; coverage at least {LEAST} in {len(rows) - len(low)} of all {len(rows)}."
+        f"Of {len(narrow)} cells with n ε² of at least {ENOUGH:,.0f}, {held.sum()} have a coverage from "
+        f"{COVERAGE_HELD[0]} to {COVERAGE_HELD[1]}, and {(narrow['ratio'] <= WIDTH).sum()} a width of at most {WIDTH} "
+        f"times the exact one. Coverage is at least {LEAST} in {len(rows) - len(low)} of all {len(rows)} cells."
     ]
     where = {"Below that coverage": low, "Wider": narrow[narrow["ratio"] > WIDTH], "Outside": narrow[~held]}
     for word, group in where.items():

@@ -16,18 +16,18 @@ WITHOUT_TUNING = (
     "first group locates the labels; later ones send noisy residuals of a forecast from the reports so far. Protected "
     "features are also requested when the budget makes this worthwhile. The curator averages a Gaussian process and a "
     "forest by how well each predicts unseen reports, and reads nothing but reports.",
-    "ResidualScore (classification) asks users who show features for their class by randomized response: Gaussian "
-    "processes and a forest on what is shown are fitted to what a public score leaves of the unbiased reports. Where "
-    "users show nothing (CalibratedScore) each sends one randomized category of a cell of the public score and a "
-    "class, and the score is corrected where the reports show that private users differ from public ones.",
+    "ResidualScore (classification): users who show features send their class by randomized response. Gaussian "
+    "processes and a forest on the shown features are fitted to the residuals of the unbiased reports from a public "
+    "score. Where users show nothing (CalibratedScore), each sends one randomized pair, a cell of the public score and "
+    "a class; the score is corrected where the reports show that private users differ from public ones.",
     "docs/methods_notes.md in the repository has definitions, proofs and limits. Published methods below have their "
     "best grid point on the test rows, which no user has.",
 )
 CORRUPTED = (
     "Data on which a tuning-free method may do harm: labels in random order, where a constant predicts best, and "
     f"labels with heavy tails. Pass criterion: an error of at most {MOST_ON_AVERAGE} times that of the constant as a "
-    f"geometric mean over data sets, and of at most {MOST:.2f} times on each. The first table of a unit shows where it "
-    "is met.",
+    f"geometric mean over data sets, and of at most {MOST:.2f} times on each. The first table of each experiment shows "
+    "where it is met.",
     "Then public samples unlike the private one: other class shares, labels swapped in half of the rows, half of the "
     "rows missing, and few rows. Where the public forest alone is as good as the others, private data do not help.",
 )
@@ -38,7 +38,7 @@ LIARS = (
     "unbounded noise.",
 )
 PEOPLE = (
-    "A mask that depends on the protected value gives it away, at odds that epsilon does not count. The last table has "
+    "A mask that depends on the protected value leaks it, which epsilon does not count. The last table has "
     "the group of people whose error grows most under privacy; manifests name the groups, which are read in test rows "
     "alone.",
 )

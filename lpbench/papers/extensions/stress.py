@@ -43,7 +43,7 @@ LEAST_SETS, LEAST_REPLICATIONS = 5, 3
 UNREACHED = (*CONSTANTS, *PUBLIC_ONLY, "lpct_q")
 #: The scenario whose cost at two budgets is compared.
 POISONED = "10 % false reports"
-LEGEND = "Loss over that {}, geometric mean over data sets with its 95 % interval."
+LEGEND = "Loss divided by that {}: geometric mean over data sets with its 95 % interval."
 #: What is read of a table of standings: a narrow one is searched faster.
 _READ = ["panel", "mask", "epsilon", "dataset", "method", "metric", "privacy", "loss", "se", "replications"]
 
@@ -106,10 +106,10 @@ class Effect:
 
     def remark(self, words: str) -> str:
         """Fill the sentence where nothing is decided, and say so; what is decided is the finding."""
-        return "" if self.decided or not self.sets else f"{self._fill(words)}: nothing is decided."
+        return "" if self.decided or not self.sets else f"{self._fill(words)}, and nothing is decided."
 
     def _fill(self, words: str) -> str:
-        return f"{words}: times {times(self.ratio)} on average over {self.sets} data sets"
+        return f"{words} by a factor of {times(self.ratio)}, on average over {self.sets} data sets"
 
 
 def corrupted_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
@@ -130,7 +130,7 @@ def corrupted_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     lines.sort(key=lambda row: (row[0], float(row[1]), row[3]))
     heads = ("labels", "ε", "method", "geometric mean", "largest", "data set")
     cells = tuple((*head, f"{mean:.3f}", f"{most:.3f}", worst) for *head, mean, most, worst in lines)
-    return PlainTable("Loss over that of the best private constant", heads, cells, _never_worse(lines))
+    return PlainTable("Loss divided by that of the best private constant", heads, cells, _never_worse(lines))
 
 
 def _never_worse(rows: list[tuple[str, str, str, float, float, str]]) -> str:
@@ -144,7 +144,7 @@ def _never_worse(rows: list[tuple[str, str, str, float, float, str]]) -> str:
             worse.setdefault(title, []).append(f"{labels} at ε = {epsilon} ({mean:.3f}, {largest:.3f} on {worst})")
     never_worse = [title for title in dict.fromkeys(row[2] for row in rows) if title not in worse]
     sentences = [
-        f"At most {MOST_ON_AVERAGE} in the geometric mean and {MOST:.2f} on any data set everywhere: "
+        f"At most {MOST_ON_AVERAGE} in the geometric mean and {MOST:.2f} on any data set, with all labels and budgets: "
         f"{'; '.join(never_worse) or 'no method'}."
     ]
     return " ".join(
@@ -232,7 +232,8 @@ def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     }
     ends = min(e for _, e in reach), max(e for _, e in reach)
     change = Effect.of([over(poisoned[m, ends[0]], poisoned[m, ends[1]]) for m in sorted(bounded)], rows)
-    words = f"A tenth of false reports, where one alone is bounded, at ε = {ends[0]:g} beside {ends[1]:g}"
+    harm = f"ε = {ends[0]:g} in place of {ends[1]:g} changes the harm of a tenth of false reports"
+    words = f"Where one report is bounded, {harm}"
     heads = ("method", "ε", "influence of one report", *SCENARIOS)
     legend = LEGEND.format("without liars")
     return PlainTable(legend, heads, tuple(lines), change.remark(words), change.finding(words))
@@ -287,9 +288,12 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
         protected = "Protecting the group's attribute changes the gap"
         sentences += [effect.remark(protected), *([f"{effect.finding(protected)}."] if effect.decided else [])]
     legend = (
-        "Gap between the groups with its 95 % interval over replications × that without privacy (the worse group's "
+        "Gap between the groups ± half of its 95 % interval over replications; after ×, as a multiple of the gap "
+        "without privacy; in brackets, the worse group's "
     )
-    legend += "score), in " + ("percentage points." if classes else "per cent of that group's error without privacy.")
+    legend += "score. Gaps and scores are in " + (
+        "percentage points." if classes else "per cent of that group's error without privacy."
+    )
     remark = " ".join(filter(None, sentences))
     heads = ("method", "ε", *map(dataset_title, sets))
     return PlainTable(legend, heads, tuple(lines), remark, change.finding(words))

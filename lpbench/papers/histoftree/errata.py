@@ -28,7 +28,8 @@ def histoftree_tie_rules() -> dict[str, dict[str, int]]:
 
 def _tie_rules() -> str:
     return "; ".join(
-        f"{mask}: min {c['min']}, average {c['average']}, max {c['max']} of {c['of']} reproduced"
+        f"of {c['of']} {mask} sums, {c['min']}, {c['average']} and {c['max']} are reproduced with ties at the minimum, "
+        "average and maximum rank"
         for mask, c in sorted(histoftree_tie_rules().items())
     )
 
@@ -43,34 +44,36 @@ def _hist_pairs() -> str:
     wide = cells[cells["method"] == "hist"].pivot(index=["epsilon", "dataset"], columns="mask", values="published")
     unequal = wide[wide["aligned"] != wide["personalized"]]
     where = "; ".join(
-        f"epsilon {e:g} {d}: {row.aligned:g} and {row.personalized:g}"
+        f"{d} at epsilon {e:g} has {row.aligned:g} and {row.personalized:g}"
         for (e, d), row in zip(unequal.index, unequal.itertuples(), strict=True)
     )
-    return f"{len(wide) - len(unequal)} of {len(wide)} pairs equal; {where}"
+    return f"{len(wide) - len(unequal)} of {len(wide)} pairs are equal; {where}"
 
 
 def _copied_values() -> str:
-    """List the printed cells that are equal at epsilon 1 and 2, and count those equal at 4 too, as text."""
+    """List the printed cells that are equal at epsilon 1 and 2, and mark those equal at 4 too, as text."""
     cells = _all_histoftree()
     cells = cells[~cells["method"].isin(["hist"])]
     keys = ["dataset", "mask", "method"]
     wide = cells.pivot(index=keys, columns="epsilon", values="published")
     same = wide[wide[1.0] == wide[2.0]]
-    all_three = same[same[2.0] == same[4.0]]
-    where = ", ".join(f"{d} {k} {m} ({row[1.0]:g})" for (d, k, m), row in same.iterrows())
-    return f"equal at epsilon 1 and 2: {where}; at 4 too: {len(all_three)}"
+    where = ", ".join(
+        f"{d} {k} {m} ({row[1.0]:g}{', also at 4' if row[2.0] == row[4.0] else ''})"
+        for (d, k, m), row in same.iterrows()
+    )
+    return f"equal at epsilon 1 and 2 are {where}"
 
 
 def _growing_ratios() -> str:
     """List the steps to a larger budget on which a printed error ratio grows, as text."""
     wide = _all_histoftree().pivot(index=["dataset", "mask", "method"], columns="epsilon", values="published")
     steps = [
-        f"{d} {k} {m} {row[low]:g} at {low:g}, {row[high]:g} at {high:g}"
+        f"{d} {k} {m} from {row[low]:g} at epsilon {low:g} to {row[high]:g} at {high:g}"
         for (d, k, m), row in wide.iterrows()
         for low, high in ((1.0, 2.0), (2.0, 4.0))
         if row[high] > row[low]
     ]
-    return f"{len(steps)} of {2 * len(wide)} steps: " + "; ".join(steps)
+    return f"{len(steps)} of {2 * len(wide)} steps to the next larger budget: " + "; ".join(steps)
 
 
 def _partial_stars() -> str:
@@ -106,11 +109,11 @@ ERRATA = (
         "App. C.2, AQU and FIS", "the same sentence (908 chemicals) describes both; FIS has 6 inputs, not 7",
         _own_sizes("aquatic_toxicity", "fish_toxicity"),
     ),
-    Erratum("App. C.2, DAK", "10 features count the date and the target", _own_sizes("istanbul_stock")),
-    Erratum("App. C.2, POR", "315 x 12 is not the set the authors' copy holds", _own_sizes("portfolio")),
+    Erratum("App. C.2, DAK", "the 10 features include the date and the target", _own_sizes("istanbul_stock")),
+    Erratum("App. C.2, POR", "the set in the authors' copy is not 315 x 12", _own_sizes("portfolio")),
     Erratum(
-        "Sec. 5.2, masks", "counted from 1 as printed, one sensitive feature is missing",
-        lambda: "floor(l / s*) at l = 1, ..., s* is 0, ..., 0, 1: only s* - 1 features are protected by everybody, and "
-        "with s* = 1 (d <= 7) the most sensitive one by n/10 users",
+        "Sec. 5.2, masks", "with l from 1, as printed, one sensitive feature is missing",
+        lambda: "floor(l / s*) at l = 1, ..., s* is 0, ..., 0, 1: everybody protects only s* - 1 features, and if "
+        "s* = 1 (d <= 7) n/10 users protect the most sensitive one",
     ),
 )  # fmt: skip

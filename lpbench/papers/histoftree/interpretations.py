@@ -24,10 +24,10 @@ CAUSES = (
           experiment="histoftree/table", method="adhistoftree_"),
     Cause("the paper does not say how KRR divides its budget, and the printed columns point to half of the budget for "
           "the label (variant inferred), where ours divides it equally", method="krr"),
-    Cause("the printed column cannot be V-9 or V-10 of our data, so that its target or preprocessing must differ",
+    Cause("the paper's label cannot be column V-9 or V-10 of our data, so that its label or preprocessing must differ",
           experiment="histoftree/table", dataset="building"),
-    Cause("the paper does not print which features are most sensitive, and their order by the importance in a random "
-          "forest, which was found by searching and decides no claim, fits its numbers best",
+    Cause("the paper does not print which features are most sensitive, and ordering them by importance in a "
+          "random forest, which was found by searching and decides no claim, fits the printed numbers best",
           experiment="histoftree/table", method="par_dt"),
 )  # fmt: skip
 
@@ -105,7 +105,7 @@ def _interpretations() -> Iterator[Interpretations]:
                 TRIED,
                 "per_attribute",
             ),
-            unexplained="Building, and what the division of the budget decides",
+            unexplained="Building, and the numbers that depend on how KRR divides its budget",
         )
     for mask in MASKS:
         # Hist protects everything whatever the mask: ours is the same in both halves, and what was tried was run in one
@@ -123,8 +123,8 @@ def _interpretations() -> Iterator[Interpretations]:
                 mask="aligned",
             ),
             Step("a grid without t = 1", "hist", "refuted", TRIED, "no_single_bin", mask="aligned"),
-            unexplained="what is printed for Building, Music and Pyrimidines (see the bounds): neither grid gives it; "
-            "without a single cell the sets with few features are far off as well",
+            unexplained="the numbers printed for Building, Music and Pyrimidines (see the bounds), which neither grid "
+            "gives; without the grid of one cell (t = 1), sets with few features are far off, too",
         )
     for mask in MASKS:
         yield _candidates(
@@ -162,8 +162,8 @@ def building_is_no_mean(results: Results) -> str:
     printed = _printed("building", "histoftree_max_edge", "histoftree_cart")
     cells = printed[printed["epsilon"] == 1.0]["published"]
     return (
-        f"the mean of labels at ε = {rows['epsilon'].max():g} has {least:.1f} times the error of the tree; printed at "
-        f"ε = 1 are {cells.min():g} and {cells.max():g} for max-edge and CART"
+        f"at ε = {rows['epsilon'].max():g} the mean of labels has {least:.1f} times the error of the tree; at ε = 1 "
+        f"max-edge and CART are printed as {cells.min():g} and {cells.max():g}"
     )
 
 
@@ -188,8 +188,8 @@ def _printed(dataset: str, *methods: str) -> pd.DataFrame:
 
 INTERPRETATIONS = tuple(_interpretations())
 BOUNDS = (
-    Bound("Tables 1-3, Building", "printed scores at ε = 1 imply a near-constant prediction, but with V-9 as the "
-          "label no constant comes near them", building_is_no_mean, ({"dataset": "building"},), GUESS),
+    Bound("Tables 1-3, Building", "printed scores at ε = 1 imply a near-constant prediction, but with column "
+          "V-9 as the label no constant comes near them", building_is_no_mean, ({"dataset": "building"},), GUESS),
     Bound("Tables 1-3, Hist", "t = 1 is in the grid that the paper states, and predicts a privatised mean",
           one_cell_is_in_the_grid, tuple({"dataset": name, "method": "hist"} for name in IMPOSSIBLE[1:]),
           CONTRADICTION),

@@ -36,7 +36,8 @@ def _width() -> str:
     denominator = P * BETA + D * (P - 1)
     return (
         f"p = {P:g}, beta = {BETA:g}, d = {D}: the printed h has squared bias (eps N)^-{2 * BETA / denominator:.3f}; "
-        f"with the factor p - 1 it is (eps N)^-{2 * BETA * (P - 1) / denominator:.3f}, the rate (31): {rate:.3f}"
+        f"with the factor p - 1 it is (eps N)^-{2 * BETA * (P - 1) / denominator:.3f}, and the rate "
+        f"(31) is (eps N)^-{rate:.3f}"
     )
 
 

@@ -35,7 +35,8 @@ def _lpct_rank_sums() -> str:
     for epsilon in (0.5, 2.0, 8.0):
         table = lpct_reachable(epsilon)
         outside = int(((table["printed"] < table["min"]) | (table["printed"] > table["max"])).sum())
-        parts.append(f"epsilon {epsilon:g}: {outside} of {len(table)} out of reach, sum {table['printed'].sum():g}")
+        total = table["printed"].sum()
+        parts.append(f"at epsilon {epsilon:g}, {outside} of {len(table)} rank sums are unreachable (total {total:g})")
     return "; ".join(parts)
 
 
@@ -43,7 +44,7 @@ def _copied_rank_sums() -> str:
     sums = RANK_SUMS["lpct/table2"]()
     wide = sums.pivot(index="method", columns="epsilon", values=["rank_sum", "wins"])
     same = [int((wide[what][0.5] == wide[what][2.0]).sum()) for what in ("rank_sum", "wins")]
-    return f"{same[0]} of {len(wide)} rank sums equal at epsilon 0.5 and 2, but {same[1]} of the No. 1 counts"
+    return f"at epsilon 0.5 and 2, {same[0]} of {len(wide)} rank sums are equal, but only {same[1]} of the No. 1 counts"
 
 
 def _copied_pglm() -> str:
@@ -56,8 +57,8 @@ def _outlier() -> str:
     row = _lpct_table(8.0).loc["email"].sort_values(ascending=False)
     series = [_lpct_table(e).loc["email", "psgd_linear"] for e in (0.5, 2.0, 8.0)]
     return (
-        f"{row.index[0]} {row.iloc[0]:.4f}, the next {row.index[1]} {row.iloc[1]:.4f}; the column at 0.5, 2, 8: "
-        + ", ".join(f"{v:.4f}" for v in series)
+        f"{row.index[0]} has {row.iloc[0]:.4f}, and the next, {row.index[1]}, {row.iloc[1]:.4f}; psgd_linear has "
+        "at epsilon 0.5, 2 and 8 " + ", ".join(f"{v:.4f}" for v in series)
     )
 
 
@@ -102,9 +103,9 @@ def printed_eta_range() -> tuple[float, float]:
 
 
 ERRATA = (
-    Erratum("Table 2, rank sums", "do not follow from the cells under any tie rule", _lpct_rank_sums),
+    Erratum("Table 2, rank sums", "they do not follow from the cells under any tie rule", _lpct_rank_sums),
     Erratum("Table 2(b), rank sums", "the row is that of (a)", _copied_rank_sums),
-    Erratum("Table 2, No. 1", "not the number of stars (perhaps of bold cells)", _wins_against_stars),
+    Erratum("Table 2, No. 1", "the counts are not those of stars (perhaps of bold cells)", _wins_against_stars),
     Erratum("Table 2, PGLM", "the column is the same in (a) and (b)", _copied_pglm),
     Erratum("Table 2(c), Email", "the only row without a star, and its best cell stands apart", _outlier),
     Erratum("Sec. 7.2", "CT-W is called an upper bound", lambda: f"{published_above_bound()} cells exceed it"),

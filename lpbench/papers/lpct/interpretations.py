@@ -16,11 +16,11 @@ CELL_WITHIN = 0.02
 #: Private users of figure 7, public rows of its panels.
 N_PRIVATE, N_PUBLIC = 10_000, 100
 
-CODE = "the authors' scripts: entropy, leaf sizes over powers of 2, class 0 outside the public range"
+CODE = "the authors' scripts use entropy, leaf sizes over powers of 2 and class 0 outside the public range"
 
 CAUSES = (
-    Cause(f"{CODE}, and the cuts of the released code (variant released)", experiment=TABLE, method="lpct_"),
-    Cause(f"{CODE}, and the cuts of the released code (variant released)", experiment=TABLE, method="lpdt"),
+    Cause(f"{CODE}, with the cuts of the released code (variant released)", experiment=TABLE, method="lpct_"),
+    Cause(f"{CODE}, with the cuts of the released code (variant released)", experiment=TABLE, method="lpdt"),
     Cause("the authors' code (variant released) takes its public steps at the learning rate of the private pass, "
           "searches four rates and spends ε on every tensor of weights", method="psgd_"),
     Cause("the authors' code (variant released) does not scale rows and adds noise for rows of length d + 1, which is "
@@ -88,14 +88,14 @@ def _tables() -> Iterator[Interpretations]:
             "pglm",
             "a private release of moments",
             "rows as they are, classes 0 and 1 cut at 1/2, its noise",
-            "the column of ε = 0.5 is printed at ε = 2 again",
+            "the column at ε = 2, which repeats that at ε = 0.5",
         ),
         (
             "PHIST",
             "phist",
             "noise of every user, drawn anew in every replication",
             "seed 1 inside fit, one draw for the sum of all users' noise",
-            "one draw of the noise is printed",
+            "the rest, because the printed column rests on one draw of the noise",
         ),
     ):
         steps = [
@@ -158,7 +158,7 @@ def _figures() -> Iterator[Interpretations]:
 
 
 def private_votes_stay_out(results: Results) -> str:
-    """The released constants let private votes speak only in a cell with twice its share of the users."""
+    """The released constants use private votes only in a cell with twice the average number of users."""
     cells = printed_cells("lpct/figure7b")
     printed = cells[cells["epsilon"] == 1000.0]
     top = printed.loc[printed["published"].idxmax()]
@@ -171,10 +171,10 @@ def private_votes_stay_out(results: Results) -> str:
     public = printed_cells("lpct/figure6b")
     public = public[(public["method"] == "lpct_q") & (public["x"] == N_PUBLIC)]["published"].iloc[0]
     return (
-        f"at depth {top['x']:g} a leaf needs {share:.1f} times the {mean:.0f} users that it holds on average, "
-        f"{(share - 1) * np.sqrt(mean):.0f} standard deviations more; without private votes {N_PUBLIC} public rows "
-        f"give {public:g} (LPCT-Q, printed in Figure 6(b)) and LPCT-prune {ours.iloc[0]:.3f} here; printed is "
-        f"{top['published']:g}"
+        f"at depth {top['x']:g} a leaf needs {share:.1f} times its average of {mean:.0f} users, "
+        f"{(share - 1) * np.sqrt(mean):.0f} standard deviations more; without private votes, with {N_PUBLIC} public "
+        f"rows, LPCT-Q is printed at {public:g} (Figure 6(b)); LPCT-prune has {ours.iloc[0]:.3f} here and "
+        f"{top['published']:g} in print"
     )
 
 
@@ -201,10 +201,10 @@ def printed_public_tree(results: Results) -> str:
 
 INTERPRETATIONS = (*_tables(), *_figures())
 BOUNDS = (
-    Bound("Figure 7(b), ε = 1000", "the constants of the released code let private votes speak only in cells with at "
-          "least twice their share of the users, so that nearly all leaves answer from public rows alone",
+    Bound("Figure 7(b), ε = 1000", "the released code's constants use private votes only in cells with at least twice "
+          "the average number of users, so that nearly all leaves answer from public rows alone",
           private_votes_stay_out, ({"artifact": "lpct/figure7b", "epsilon": 1000.0},)),
-    Bound("Table 2, CT-Q", "CT-Q reads public rows alone and draws nothing, and the authors' saved log has what is "
-          "found here", printed_public_tree, ({"artifact": TABLE, "method": "ct_q"},)),
+    Bound("Table 2, CT-Q", "CT-Q reads public rows alone and uses no randomness, and the authors' saved log agrees "
+          "with our result", printed_public_tree, ({"artifact": TABLE, "method": "ct_q"},)),
 )  # fmt: skip
 TOLERANCES = dict.fromkeys(FIGURES, Tolerance(0.015)) | {TABLE: Tolerance(CELL_WITHIN)}

@@ -107,16 +107,16 @@ LEAD = (
     "A theorem states an order: the excess risk falls like a power of an effective sample. We judge how this power "
     "depends on each quantity, by a difference of two exponents that is paired over replications. The difference is "
     "measured where the theorem's own inequality holds and where the method resolves the function.",
-    "“Seen”: the 95 % interval excludes both nearest other statements, which are no dependence and twice the "
-    "dependence. “Opposite here”: the interval lies below both. “Not seen”: the interval does neither, although the "
-    "power is at least 80\u00a0%. “Cannot decide”: the interval does neither, and the power is lower. “Fails”: an "
-    "exact statement does not hold; only exact statements can fail.",
+    "“Seen”: the 95 % interval lies between the two nearest other statements, no dependence and twice the dependence, "
+    "and excludes both. “Opposite here”: it lies below both. “Not seen”: it lies in neither place, although the power "
+    "is at least 80\u00a0%. “Cannot decide”: it lies in neither place, and the power is lower. “Fails”: an exact "
+    "statement does not hold; only exact statements can fail.",
     "Power is the smaller of two shares of simulated trials. The first is the share of trials under the theorem that "
-    "exclude both other statements. The second is the share of repetitions of this run, with its misfit at finite n, "
-    "that end alike.",
-    "Sizes, budgets and thresholds were chosen under seed 2025. The outcomes are those of seed 2028, and those of seed "
-    "2029 stand beside. The column “beside” has the two exponents, each with the theorem's exponent in brackets. In "
-    "H-T3, W is the mask of protected features and V the set of cells compatible with a user's report. A private "
+    "exclude both other statements. The second is the share of simulated repetitions of this run, with its misfit at "
+    "finite n, that have the same outcome.",
+    "Sizes, budgets and thresholds were chosen under seed 2025. The outcomes are those of seed 2028, with those of "
+    "seed 2029 beside them. The column “beside” has the two exponents, each with the theorem's exponent in brackets. "
+    "In H-T3, W is the mask of protected features and V the set of cells compatible with a user's report. A private "
     "method significantly below the exact two-point value has a leak (lpbench rates METHOD).",
 )
 NAMES = [f"theory/{leaf}" for leaf in CASES]

@@ -118,9 +118,10 @@ def _of_method(
     above = sorted({method_title(m, catalog.methods()) for m in rivals.loc[rivals["low"] > 0, "method"]})
     caveat = (
         f"The method is {title}. Its inputs, as on the leaderboard, are “{inputs}”. A dot is what private users add: "
-        f"one minus the method's loss divided by that of the best learner on public rows alone. Right of 0, they help. It is "
-        f"a geometric mean over {n} held-out sets{named}, with its 95 % interval over them. Of {rivals['method'].nunique()} other "
-        f"methods with these inputs, {', '.join(above) or 'none'} has an interval above 0 at any ε."
+        f"one minus the method's loss divided by that of the best learner on public rows alone. Right of 0, they help. "
+        f"A dot is a geometric mean over {n} held-out sets{named}, with its 95 % interval over them. Of "
+        f"{rivals['method'].nunique()} other methods with these inputs, {', '.join(above) or 'none'} has an "
+        f"interval above 0 at any ε."
     )
     chart = [(f"ε = {r.epsilon:g}", [_value(r, "held")]) for r in held.itertuples()]
     gray = {r.epsilon: _value(r, "aside") for r in beside.itertuples()}
