@@ -21,7 +21,7 @@ PAGE = ROOT / "docs" / "need.md"
 
 
 def advice() -> str:
-    """Return a table a task: by what is public and the budget the method and what it adds, then the methods' names."""
+    """Return one table per task (method and what it adds, by public inputs and budget), then the methods' commands."""
     rows = pd.DataFrame(choices(catalog.experiments().values(), read_standings(COMMITTED), catalog.methods()))
     return "\n\n".join(_advice_of(str(task).capitalize(), part) for task, part in rows.groupby("task", sort=False))
 
@@ -39,8 +39,8 @@ def _advice_of(title: str, rows: pd.DataFrame) -> str:
     ]
     names = rows.assign(title=rows["method"].str.removeprefix("ask nobody, and use "))
     names = names.drop_duplicates("title").sort_values("title")
-    commands = (f"{row.title}, `{row.command.rpartition(' ')[0]} epsilon=1`" for row in names.itertuples())
-    return "\n".join([*lines, "\nCommands: " + ";\n".join(commands) + "."])
+    commands = (f"- {row.title}: `{row.command.rpartition(' ')[0]} epsilon=1`" for row in names.itertuples())
+    return "\n".join([*lines, "\nCommands:\n", *commands])
 
 
 def calibration() -> str:

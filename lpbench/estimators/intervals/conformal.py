@@ -90,7 +90,7 @@ class Calibrated(LocalEstimator):
         raise NotImplementedError
 
     def threshold(self, coverage: float | None = None) -> float:
-        """Return the least threshold that covers enough; it is no smaller than that of a lower level."""
+        """Return the least threshold that reaches the coverage; it is no smaller than that of a lower level."""
         levels = list(self.curves_)
         wanted = levels[-1] if coverage is None else check_number("coverage", coverage, above=0, below=1)
         if wanted > levels[-1]:
@@ -115,7 +115,7 @@ class PrivateIntervals(Calibrated, LocalRegressor):
 
     A random share of the users does not train. Each of them answers, by randomized response at the whole budget,
     whether her residual exceeds a broadcast threshold (:mod:`.coverage`); nobody is asked twice. The interval is the
-    prediction plus and minus the least threshold that covers enough, with a correction for the finite number of users
+    prediction plus and minus the least threshold that reaches the coverage, corrected for the finite number of users
     and for the noise of the reports: where these tell little the interval is the whole range.
 
     Parameters
@@ -145,8 +145,8 @@ class PrivateIntervals(Calibrated, LocalRegressor):
 
     Notes
     -----
-    The coverage is marginal: on average over new users from the same law as those who calibrate, whose complete
-    features are at hand for the prediction, and over the randomness of the reports. It does not hold for each value of
+    The coverage is marginal: on average over new users from the same distribution as those who calibrate, all of whose
+    features are known for the prediction, and over the randomness of the reports. It does not hold for each value of
     the features, nor for rows in which features are missing.
 
     Examples
