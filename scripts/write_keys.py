@@ -24,10 +24,10 @@ _FIELD = re.compile(r"^((?: {4}#: .*\n)*) {4}(\w+): ([^#=\n]*?)(?: = .*?)?(?:  #
 HEAD = """\
 # Every key of a configuration file
 
-After reading this page you can write each file of a study: experiment, method, data set. In parentheses stand type
-and default; a file with an unknown key, a missing one or an impossible value is refused by name before anything runs.
-Your own files lie in `lpbench_plugins/` ([tutorial](tutorial.md)); `conf/` and `datasets/` have examples of everything
-here. `python scripts/write_keys.py` writes the page from the schemas.
+After reading this page you can write each file of a study: experiment, method, data set. Type and default stand in
+parentheses. A file with an unknown or missing key or an impossible value is refused before anything runs; the error
+names the key. Your own files lie in `lpbench_plugins/` ([tutorial](tutorial.md)); `conf/` and `datasets/` have examples
+of everything here. `python scripts/write_keys.py` writes the page from the schemas.
 """
 
 
@@ -65,7 +65,7 @@ def page() -> str:
         *_mapping("openml", keys.OPENML),
         *_mapping("fingerprint", keys.FINGERPRINT, "written by `lpbench new dataset`"),
         "### Parameters: `dataset.params.<key>=...`, or `name[key=value]` in an experiment\n",
-        "Synthetic families have those that their manifest lists under `params`.\n",
+        "Synthetic families take the parameters listed under `params` in their manifest; other data sets these:\n",
         _list((f"`{k}`", _value(v), text) for k, (v, text) in REAL.items()),
         "## The command line: `lpbench key=value`\n",
         "`dataset`, `mask`, `method`, `experiment`, `runner` and `tracking` choose a file by its name; a key below\n"

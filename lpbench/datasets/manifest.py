@@ -66,32 +66,32 @@ class Manifest:
     notes: str = ""  #: What a user should know.
     sources: tuple[dict, ...] = ()  #: Where the raw files may be found, in the order they are tried.
     columns: tuple[str, ...] = ()  #: Names of the raw columns, by position (empty: the header of the file).
-    raw_rows: int | None = None  #: Rows of the whole raw file, where a partial copy is in circulation.
+    raw_rows: int | None = None  #: Number of rows of the complete raw file, if partial copies exist.
     rows: tuple[dict, ...] = ()  #: Steps that choose the rows.
     public: dict | None = None  #: Which rows are public; without it, none.
     #: Raw column that names the person or household of a row, where one has several rows. Splits keep them together.
     unit: str = ""
     target: str | dict = ""  #: The label.
     features: tuple[str | dict, ...] | dict = ()  #: The columns of the table.
-    #: Name -> columns that tell the same thing and are protected together. The levels of a one-hot column are a group
-    #: without being listed, and stand here under the name of the column.
+    #: Name -> columns that tell the same thing and are protected together. The levels of a one-hot column form a group
+    #: by themselves, named after the column.
     groups: dict = field(default_factory=dict)
-    #: ``column`` and ``above``: test rows whose feature is above the number are one group, the others the other, for
+    #: Splits the test rows into two groups, those with ``column`` > ``above`` and the others, for
     #: ``metric=worst_group`` and ``group_gap``; ``title`` names the attribute. Never used in training.
     group: dict = field(default_factory=dict)
-    #: ``order`` (names of features or groups, most sensitive first; the rest follows in column order, or the word
-    #: ``columns``) and ``reason``; ``importance``: the same by their importance in a forest on all rows
-    #: (``RandomForestRegressor(random_state=0)``), for ``sensitivity=importance``.
+    #: ``order`` (names of features or groups, most sensitive first, then the rest in column order; or the word
+    #: ``columns``, for column order) with its ``reason``; ``importance``: an order by importance in a forest on all
+    #: rows (``RandomForestRegressor(random_state=0)``), for ``sensitivity=importance``.
     sensitivity: dict = field(default_factory=dict)
-    #: Range of the label: minimum and maximum of the full file, by which printed tables scale. That they are public is
-    #: an assumption of those tables.
+    #: Range of the label: minimum and maximum of the full file, by which labels are scaled in the printed tables. That
+    #: they are public is an assumption of those tables.
     y_range: tuple[float, float] | None = None
     #: Range of the scale of measurement, where there is one: known without the data. Wider than ``y_range``.
     scale: tuple[float, float] | None = None
-    #: Public bounds of the features, for ``scaling=bounds``: ``known`` without the data, with a ``reason``, or of the
-    #: ``file``, rounded outward, where nothing else is known. Features that the manifest codes need none.
+    #: Public bounds of features, for ``scaling=bounds``: ``known`` (without the data; needs a ``reason``), or else
+    #: ``file`` (from the data, rounded outward). Features that the manifest codes need none.
     bounds: dict = field(default_factory=dict)
-    fingerprint: dict = field(default_factory=dict)  #: Of the table, against which every source is verified.
+    fingerprint: dict = field(default_factory=dict)  #: Sizes and hashes of the table, which every source must give.
     #: ``package.module:function`` of a synthetic family, in place of ``sources``. The function takes ``(streams,
     #: params, replication)`` and returns a Problem without mask.
     synthetic: str = ""

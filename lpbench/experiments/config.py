@@ -33,7 +33,7 @@ class Runner(Frozen):
 
     backend: str = "loky"  # {"loky", "serial", "dask", "ray"}
     workers: int | None = None  # Blocks computed at once; None: one per core.
-    address: str | None = None  # Of a running cluster, for ``dask`` and ``ray``.
+    address: str | None = None  # Address of a running cluster, for ``dask`` and ``ray``.
     order: str = "longest_first"  # {"plan", "longest_first", "shuffle"}: Order of data sets; it never changes a number.
 
     def __post_init__(self) -> None:
@@ -58,7 +58,7 @@ class Tracking(Frozen):
 
     #: {"none", "mlflow"}: ``lpbench key=value`` and ``lpbench reproduce`` take ``mlflow`` by default.
     backend: str = "none"
-    uri: str | None = None  # Of the tracking store; None: a sqlite file in the results folder.
+    uri: str | None = None  # Address of the tracking store; None: a sqlite file in the results folder.
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,9 +85,10 @@ class Config(Frozen):
     results_dir: str = MISSING
     runner: Runner = field(default_factory=Runner)
     tracking: Tracking = field(default_factory=Tracking)
-    #: {"oracle", "tuning_free", "private"}: Which selection of ``experiment=single`` is printed.
+    #: {"oracle", "tuning_free", "private"}: Selection of the setting that ``experiment=single`` prints.
     selection: str = "oracle"
-    sealed: bool | None = None  # Read sealed data sets, which methods are run on once: ``+sealed=yes``.
+    sealed: bool | None = None  # Read sealed data sets, on which each method is run only once: ``+sealed=yes``.
     audit: bool = True  # Audit methods of your own, once for each state of their code, before their first scores.
     dry_run: bool = False  # Print the plan (blocks, fits, estimated time) and stop.
-    apart: bool = False  # ``experiment=single``: the method's code runs where no record is, and every fit is checked.
+    #: For ``experiment=single``: the method's code runs apart from the records, and every fit is checked.
+    apart: bool = False

@@ -25,8 +25,8 @@ class Group(Frozen):
     mask: tuple[str, ...] = ("all_private",)  # Selectors ``name[param=value,...]``.
     method: tuple[str, ...] = ()  # Selectors ``name[param=value,...]``.
     epsilon: tuple[float, ...] = ()  # Privacy budgets.
-    #: Budgets that a block computes together, those of ``epsilon`` among them (default: ``epsilon``); splits,
-    #: partitions and public work serve them all.
+    #: Budgets that a block computes together, including those of ``epsilon`` (default: ``epsilon``); they share
+    #: splits, partitions and computations on public data.
     block_epsilon: tuple[float, ...] = ()
     x: str | None = None  # Horizontal axis: ``epsilon``, ``dataset.<param>``, ``mask.<param>`` or ``method.<param>``.
     values: tuple[Any, ...] = ()  # Swept values of a data set's or mask's parameter.
@@ -40,26 +40,26 @@ class Experiment(Frozen):
 
     name: str = MISSING  # Folder and name of the YAML without its ending, such as ``own/first``.
     paper: str = ""  # The folder.
-    #: {"table", "figure", "timing", "drawing", "alternatives", "single"}: A table has methods by data sets, a figure
-    #: curves over ``x``, timing the seconds of a fit; a drawing is made by the paper's code, without scores;
-    #: alternatives stand beside printed numbers of others; ``single`` is the cell of the command line.
+    #: {"table", "figure", "timing", "drawing", "alternatives", "single"}: ``table`` crosses methods and data sets;
+    #: ``figure`` shows curves over ``x``; ``timing`` measures seconds per fit; ``drawing`` is made by the paper's code,
+    #: without scores; ``alternatives`` stand beside others' printed numbers; ``single`` is the command line's cell.
     kind: str = "table"
     title: str = ""  # Shown above it.
     replications: int = 1  # Random splits (or draws) of every data set.
-    #: Seconds that a cell (one method on one scenario at one budget, all replications) may take; a block is stopped
-    #: after as many for each of its cells, and the next run tries it again.
+    #: Seconds for a cell (one method on one scenario at one budget, all replications); a block is stopped after this
+    #: limit times its number of cells, and retried by the next run.
     work_limit: float = WORK_LIMIT
     #: ``METHOD on DATASET`` -> why these cells are not run, on any machine.
     left_out: dict[str, str] = field(default_factory=dict)
-    on_request: bool = False  # Whether it runs only where it is named in full, and not as one of many.
-    sealed: bool = False  # Whether its sealed data sets may be read; a run asks for it.
-    #: {"rows", "bounds"}: Ends of the features of data sets without public rows: those of all rows, as in the papers'
-    #: tables, private and test rows included, or the public bounds that the manifests state.
+    on_request: bool = False  # Whether it runs only if named in full, never by a pattern.
+    sealed: bool = False  # Whether its sealed data sets may be read; each run must ask for this.
+    #: {"rows", "bounds"}: Range by which features are scaled if a data set has no public rows: ``rows``, that of all
+    #: rows, private and test rows included, as in the papers' tables; ``bounds``, the manifest's public bounds.
     scaling: str = "rows"
     groups: tuple[Group, ...] = ()  # What is run; needed unless it is a drawing.
     notes: tuple[str, ...] = ()  # Shown below the table or figure.
-    #: Of drawings, and of what a table shows besides: ``compared`` (method whose place on each kind of data sets is
-    #: given), ``data_sets`` (kind -> data sets), ``development_seed``.
+    #: Settings of drawings and of a table's extras: ``compared`` (method whose rank is given on each kind of data
+    #: sets), ``data_sets`` (kind, such as ``held_out`` -> data sets), ``development_seed``.
     settings: dict[str, Any] = field(default_factory=dict)
 
     @classmethod

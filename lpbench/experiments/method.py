@@ -105,13 +105,13 @@ class Method(Frozen):
     name: str = MISSING  # Name of the YAML without its ending; key in configurations and results.
     title: str = MISSING  # Printed name.
     task: str = MISSING  # {"regression", "classification"}
-    estimator: str = MISSING  # Dotted path of the class; modules beside ``methods/`` are found.
+    estimator: str = MISSING  # Dotted path of the class; modules beside ``methods/`` can be imported.
     params: dict[str, Any] = field(default_factory=dict)  # Fixed constructor parameters.
     grid: dict[str, Any] = field(default_factory=dict)  # Parameter -> list of values that are searched.
     grid_by_mask: dict[str, Any] = field(default_factory=dict)  # Mask name -> grid entries merged in for that mask.
-    tuning_free: dict[str, Any] | None = None  # The one setting, fixed without test rows: for users who have none.
-    #: {"tuning_free", "private"}: Under which selection that setting is shown; ``private``: it was chosen by reports
-    #: that are paid for.
+    tuning_free: dict[str, Any] | None = None  # The one setting, fixed without test rows: for users without any.
+    #: {"tuning_free", "private"}: Selection under which that setting is shown; ``private``: chosen from reports that
+    #: cost budget.
     selection: str = "tuning_free"
     #: Name -> mapping of ``estimator``, ``params``, ``grid`` and ``tuning_free``, selected as ``method[variant=name]``.
     variants: dict[str, Any] = field(default_factory=dict)
