@@ -112,7 +112,7 @@ class Problem:
         return scores
 
     def _scores(self, predictions: np.ndarray) -> np.ndarray:
-        """Return the metric of predictions (..., m) along their last axis, one number a row of predictions."""
+        """Return the metric of predictions (..., m) along their last axis, one number per row of predictions."""
         if self.metric == "mse":
             return np.mean((predictions - self.y_test) ** 2, axis=-1)
         if self.metric == "accuracy":

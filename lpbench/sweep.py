@@ -42,7 +42,7 @@ def run(
     Returns
     -------
     DataFrame
-        A row a cell and selection with the columns of ``summary.csv``: ``mean``, ``se``, ``rank``, ``best``,
+        One row per cell and selection with the columns of ``summary.csv``: ``mean``, ``se``, ``rank``, ``best``,
         ``marked``, ``p_best_is_better`` (one-sided Wilcoxon test over the replications that the best beats it),
         ``spent``.
 

@@ -104,7 +104,7 @@ def _same(manifest: Manifest) -> list[str]:
 
 
 def _files(manifest: Manifest, context: mlc.Context) -> list[mlc.FileObject]:
-    """One entry a file of each source; files fetched by hand have their path below the mirror folder."""
+    """One entry per file of each source; files fetched by hand have their path below the mirror folder."""
     found = {}
     for source in manifest.sources:
         if source["kind"] == "openml":

@@ -1,4 +1,4 @@
-"""Install lock files with pip, one line a package: ``install_pinned.py requirements.lock`` (no imports to install)."""
+"""Install lock files with pip, one line per package: ``install_pinned.py requirements.lock`` (imports nothing)."""
 
 import compileall
 import re

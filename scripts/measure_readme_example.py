@@ -30,7 +30,7 @@ def errors(block: str, seed: int) -> dict[str, float]:
 
 
 def main(seeds: int) -> None:
-    """Write one row a seed."""
+    """Write one row per seed."""
     [block] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
     rows = [{"seed": seed, **errors(block, seed)} for seed in range(seeds)]
     write_text(pd.DataFrame(rows).to_csv(index=False, float_format="%.6g"), FILE)

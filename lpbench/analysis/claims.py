@@ -104,7 +104,7 @@ class Check:
         Contradictions count after Holm's correction within the check; below five instances none may contradict. Where
         "every" instance must agree, one wholly beyond its margin is enough not to hold, and to fail if the run of
         another seed contradicts it, too (``confirmed``, shape (m,)).
-        ``parts`` has shape (B, m, 3) and ``pooled_interval`` (B, 3): estimate, low and high, a row a sample of the
+        ``parts`` has shape (B, m, 3) and ``pooled_interval`` (B, 3): estimate, low and high, one row per sample of the
         replications. ``freedom`` are the degrees of freedom behind them.
         """
         agrees, reach = self.region.reach(parts)

@@ -100,7 +100,7 @@ def curves(table: pd.DataFrame, chosen: pd.DataFrame | None = None, selection: s
     """Collect the curves of a summary table, in a fixed order: panel, data set, mask, method, budget.
 
     In a panel where every place is its budget the budget is the horizontal axis. ``chosen`` has the scores of the
-    chosen grid points, one row a replication.
+    chosen grid points, one row per replication.
     """
     rows = table[(table["selection"] == selection) & table["x"].notna() & table["mean"].notna()]
     if chosen is not None:

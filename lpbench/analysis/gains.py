@@ -93,7 +93,7 @@ def comparable(standings: pd.DataFrame) -> pd.DataFrame:
 
 
 def gains(standings: pd.DataFrame) -> pd.DataFrame:
-    """Tabulate both numbers: a row a method, inputs, budget and role of data sets; columns :data:`GAIN_COLUMNS`.
+    """Tabulate both numbers: one row per method, inputs, budget and role of data sets; columns :data:`GAIN_COLUMNS`.
 
     ``constant``, ``public`` and ``private`` are geometric means of losses over those of the best without privacy.
     """

@@ -34,7 +34,7 @@ class CellScores:
     """
 
     keys: tuple[Key, ...]
-    samples: np.ndarray  # shape (R, k), one row a replication
+    samples: np.ndarray  # shape (R, k), one row per replication
     step: np.ndarray  # shape (k,), distance between neighboring values of the print; 0 for scores of a run
 
     @property
@@ -171,7 +171,7 @@ def _drawn_again(instance: Instance) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _students(values: np.ndarray, rounding: float) -> Interval:
-    """Student's interval of one value a replication; the variance of the rounding is added."""
+    """Student's interval of one value per replication; the variance of the rounding is added."""
     count, mean = len(values), float(values.mean())
     if count < 2:
         return Interval(mean, -np.inf, np.inf)

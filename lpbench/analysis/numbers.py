@@ -102,7 +102,7 @@ def met_by_chance(
 
 
 def judged_numbers(numbers: pd.DataFrame) -> pd.DataFrame:
-    """One row a published number that has a tolerance and a counterpart, under the configuration that judges it."""
+    """One row per published number that has a tolerance and a counterpart, under the configuration that judges it."""
     return numbers[numbers["judges"].astype(bool) & (numbers["class"] != "")]
 
 

@@ -104,7 +104,7 @@ def bootstrap_means(samples: np.ndarray, *, draws: int = BOOTSTRAP) -> np.ndarra
     Parameters
     ----------
     samples : ndarray of shape (R, ...)
-        One curve a replication.
+        One curve per replication.
     draws : int
         Number of resamples.
 
@@ -131,7 +131,7 @@ def bootstrap(
     Parameters
     ----------
     samples : ndarray of shape (R, k)
-        One curve a replication.
+        One curve per replication.
     statistic : callable
         Maps mean curves of shape (..., k) to shape (...).
     draws : int

@@ -37,7 +37,7 @@ Settings = Mapping[tuple[str, str, str], Setting]
 class Selected:
     """Chosen grid points of every cell and selection, their scores, and reasons for cells without one."""
 
-    #: One row a cell and selection: :data:`CELL`, metric, selection, params, mean, std, n; empty params and NaN where
+    #: One row per cell and selection: :data:`CELL`, metric, selection, params, mean, std, n; empty params and NaN where
     #: no point is complete.
     cells: pd.DataFrame
     #: The scores of the chosen points: :data:`CELL`, metric, selection, params, replication, value.

@@ -144,7 +144,7 @@ def stars(scores: np.ndarray, *, larger_is_better: bool) -> Marks:
     Parameters
     ----------
     scores : ndarray of shape (R, m)
-        One row a replication, one column a method.
+        One row per replication, one column per method.
     larger_is_better : bool
         True for accuracy, False for errors.
 
@@ -172,7 +172,7 @@ def bolds(scores: np.ndarray, *, larger_is_better: bool) -> Marks:
     Parameters
     ----------
     scores : ndarray of shape (R, m)
-        One row a replication, one column a method.
+        One row per replication, one column per method.
     larger_is_better : bool
         True for accuracy, False for errors.
 

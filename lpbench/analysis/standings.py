@@ -76,7 +76,7 @@ class Run:
 
 
 def standings(runs: Iterable[Run], inputs_of: Callable[[Mapping[str, Any]], str] = lambda row: "") -> pd.DataFrame:
-    """One row a method at one setting on one data set: columns :data:`STANDING_COLUMNS`.
+    """One row per method at one setting on one data set: columns :data:`STANDING_COLUMNS`.
 
     ``inputs_of`` says what the method of a row reads.
     ``selection`` names every selection that chose the setting, separated by spaces; :func:`view` has the rows of one.
@@ -235,8 +235,8 @@ def best_of_other_half(candidates: Sequence[Losses]) -> Losses | None:
 def optimism(scores: pd.DataFrame) -> pd.DataFrame:
     """Measure the gain of choosing on the test rows: the best grid point beside one chosen on half of the replications.
 
-    A row a cell with several grid points: its metric, ``oracle``, the mean of the best point, ``crossed``, that of the
-    point which is best on the other half, both ways round, and ``se`` of their paired difference.
+    One row per cell with several grid points: its metric, ``oracle``, the mean of the best point, ``crossed``, that of
+    the point which is best on the other half, both ways round, and ``se`` of their paired difference.
     """
     rows = []
     ran = scores[(scores["status"] == "ok") & (scores["replication"] >= 0)]
@@ -263,7 +263,7 @@ def view(table: pd.DataFrame, selection: str) -> pd.DataFrame:
 
 
 def over_sets(rows: pd.DataFrame, control: str = "") -> pd.DataFrame:
-    """Summarize one comparison (one selection, mask, budget) over data sets: a row a method, the best rank first.
+    """Summarize one comparison (one selection, mask, budget) over data sets: one row per method, the best rank first.
 
     Beside the columns of :func:`compare_losses`: ``constant`` and ``free`` are geometric means of the ratios to the
     references, ``worst`` the largest ratio to the constant.
@@ -277,7 +277,7 @@ def over_sets(rows: pd.DataFrame, control: str = "") -> pd.DataFrame:
 
 
 def compare_losses(losses: pd.DataFrame, control: str = "") -> pd.DataFrame:
-    """Compare methods (columns) over data sets (rows) by their losses: a row a method, the best rank first.
+    """Compare methods (columns) over data sets (rows) by their losses: one row per method, the best rank first.
 
     ``rank`` is the mean rank with Student's interval, ``rank_sum`` the sum; a method without a loss ranks last.
     ``control`` is the geometric mean of the loss over that of one method named beforehand, ``wins`` and ``losses``

@@ -20,7 +20,7 @@ _POWERS = 10.0 ** np.arange(23)
 
 Statistic = Callable[..., np.ndarray]
 STATISTICS: dict[str, Statistic] = {}
-#: Statistics with a value a replication, which have Student's interval; those of means are bootstrapped.
+#: Statistics with one value per replication, which have Student's interval; those of means are bootstrapped.
 WITHIN = ("linear", "dip", "stated")
 
 

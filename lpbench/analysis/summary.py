@@ -1,4 +1,4 @@
-"""From scores to the summary table: one row a cell and selection, with its place among the methods compared."""
+"""From scores to the summary table: one row per cell and selection, with its place among the methods compared."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +44,7 @@ class Summary:
     #: that the best method beats this one, ``marked`` whether the paper's rule marks it (HistOfTree's star or LPCT's
     #: bold, see :data:`lpbench.analysis.significance.RULES`) by the raw tests.
     table: pd.DataFrame
-    chosen: pd.DataFrame  #: Scores of the chosen grid points, one row a replication.
+    chosen: pd.DataFrame  #: Scores of the chosen grid points, one row per replication.
     reasons: pd.DataFrame  #: Why cells are empty.
     marked_holm: pd.Series  #: The paper's mark after Holm's correction, aligned with ``table``.
 
@@ -76,7 +76,7 @@ def summarize(
     rule : {"star", "bold"}
         Which rule decides ``marked``: HistOfTree's star or LPCT's bold.
     costs : DataFrame, optional
-        Columns :data:`CELL_KEYS` and :data:`COSTS`, a row a cell. Methods that :func:`barred` names compete with none.
+        Columns :data:`CELL_KEYS` and :data:`COSTS`, one row per cell. Methods :func:`barred` names are not compared.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Table of verdicts, a row a check of a claim under one configuration, and what follows from it for each claim."""
+"""Table of verdicts, one row per check of a claim under one configuration, and what follows from it for each claim."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ COUNTED_OUTCOMES = (HOLDS, UNDECIDED, CANNOT_DECIDE, FAILS)
 
 
 def claims_of(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Reduce verdicts of checks to a row a claim, which has the outcome of its weakest check.
+    """Reduce verdicts of checks to one row per claim, which has the outcome of its weakest check.
 
     ``depends`` tells if another configuration comes to another outcome.
     """

@@ -93,7 +93,7 @@ def more_than_stated(entry: Asked, y_range: tuple[float, float] | None, n_classe
 
 
 def neighbors(entry: Asked, user: int, values: Records) -> np.ndarray:
-    """The statistics of a release for data sets that differ in the record of one user, one row a data set."""
+    """The statistics of a release for data sets that differ in the record of one user, one row per data set."""
     statistics = []
     for value in range(len(values)):
         X, y = entry.records.X.copy(), entry.records.y.copy()

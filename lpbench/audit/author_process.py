@@ -216,7 +216,7 @@ def predict(request: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
 
 
 def inputs(request: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
-    """Compute the mechanism inputs of given records by the author's device, one row a record."""
+    """Compute the mechanism inputs of given records by the author's device, one row per record."""
     device, question = (decode(request[name], any_object) for name in ("device", "question"))
     question = question if request["users"] is None else question_of(question, request["users"])
     return {"inputs": np.asarray(device.inputs(Records(request["X"], request["y"], request["mask"]), question))}

@@ -44,7 +44,7 @@ class _ManyValues(click.Command):
 
 @click.command(cls=_ManyValues)
 @click.argument("subjects", nargs=-1, metavar="[SUBJECT]...")
-@click.option("--command", "program", metavar="LINE", help="Reads a value, writes a report a line.")
+@click.option("--command", "program", metavar="LINE", help="Reads a value, writes one report per line.")
 @click.option("--learner", metavar="CLASS", help="Code with fit(X, y), module:Class: docs/audit_code.md.")
 @click.option("--protects", type=click.Choice(("label", "record")), metavar="NAME", help=_PROTECTS)
 @click.option("--reports", multiple=True, metavar="CODE", help="Function of --learner that makes reports; repeatable.")

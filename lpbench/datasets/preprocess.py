@@ -207,7 +207,7 @@ class _Frame:
     def feature_columns(self, features: Sequence | Mapping, target: str | Mapping) -> list[tuple[str, np.ndarray]]:
         """Return (name, values (n,)) of each column of the prepared table, in the order of the manifest.
 
-        Categories become numbers (``map``) or a column a level (``one_hot``), named "column=level".
+        Categories become numbers (``map``) or one column per level (``one_hot``), named "column=level".
         """
         if isinstance(features, Mapping):
             label = target if isinstance(target, str) else target["column"]

@@ -182,6 +182,6 @@ def group_names(manifest: Manifest, columns: Sequence[str]) -> list[str]:
 
 
 def group_numbers(names: Sequence[str]) -> np.ndarray:
-    """Number the groups in the order in which they first occur: int ndarray, one entry a column; -1: of no name."""
+    """Number the groups in the order in which they first occur: int ndarray, one entry per column; -1: of no name."""
     number = {name: k for k, name in enumerate(filter(None, dict.fromkeys(names)))}
     return np.array([number.get(name, -1) for name in names], dtype=np.int64)

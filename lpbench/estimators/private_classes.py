@@ -55,7 +55,7 @@ class ClassDevice(Device[ClassQuestion]):
         return np.eye(question.n_classes)[codes] if isinstance(question.mechanism, Laplace) else codes
 
     def columns(self, question: ClassQuestion) -> int:
-        """Length of a report: one number a class for Laplace noise, else that of the mechanism's report."""
+        """Length of a report: one number per class for Laplace noise, else that of the mechanism's report."""
         return question.n_classes if isinstance(question.mechanism, Laplace) else 1
 
     def report(self, records: Records, question: ClassQuestion, draws: np.random.Generator) -> np.ndarray:

@@ -27,7 +27,7 @@ def assemble(entries: Iterable[Entry], store: Store) -> pd.DataFrame:
 
     (Nothing relies on the order. Sorting the rows of a block is a tenth of the work of sorting them all.)
 
-    An entry without data gives one row a budget with status ``skipped`` and the way to get the data, one that its
+    An entry without data gives one row per budget with status ``skipped`` and the way to get the data, one that its
     experiment leaves out with status ``left_out``; an entry whose block failed or ran over its time gives one row a
     budget with that status and the reason. Such rows have ``replication`` -1 and no value.
     """

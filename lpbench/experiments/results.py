@@ -200,7 +200,7 @@ class Artifact:
 
     @cached_property
     def chosen(self) -> pd.DataFrame | None:
-        """Scores of the chosen grid points, one row a replication; None where they were not kept.
+        """Scores of the chosen grid points, one row per replication; None where they were not kept.
 
         Columns experiment, panel, dataset, mask, method, epsilon, x, metric, selection, params, replication, value.
         """

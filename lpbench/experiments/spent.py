@@ -37,7 +37,7 @@ _STRONGER = {
 
 
 def costs_of(job: Job, store: Store) -> pd.DataFrame:
-    """Tabulate the cost of a job's scores: a row a cell, columns :data:`PLACE` and :data:`COSTS`."""
+    """Tabulate the cost of a job's scores: one row per cell, columns :data:`PLACE` and :data:`COSTS`."""
     rows, read, methods = [], dict[str, dict[float, list[Any]]](), by_name(job.methods)
     for entry in job.plan.entries:
         method = methods[entry.method]

@@ -82,7 +82,7 @@ class Submission:
 
     @cached_property
     def claimed(self) -> pd.DataFrame:
-        """Scores that the submitter claims: columns :data:`CLAIMED_COLUMNS`, one row a score."""
+        """Scores that the submitter claims: columns :data:`CLAIMED_COLUMNS`, one row per score."""
         path = self.folder / CLAIMED
         try:
             scores = pd.read_csv(path, dtype={"value": str}).astype({"epsilon": float, "value": float})

@@ -13,7 +13,7 @@ from lpbench.errors import StoreError
 
 #: The summary with the marks after Holm's correction and the reasons of its empty cells.
 SUMMARY_FILE = "summary.parquet"
-#: The scores of the chosen grid points, one row a replication.
+#: The scores of the chosen grid points, one row per replication.
 CHOSEN_FILE = "chosen.parquet"
 #: What a row of a summary is about.
 ROW = [*CELL, "selection"]

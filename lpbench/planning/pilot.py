@@ -54,7 +54,7 @@ def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: 
     """Check a pilot sample, draw :data:`MOST_ROWS` of more rows, and scale its features by their range."""
     X, y = np.asarray(check_dense(X), dtype=np.float64), np.asarray(y)
     if X.ndim != 2 or y.shape != X.shape[:1]:
-        raise DataError(f"X has shape {X.shape} and y shape {y.shape}; pass one row a user and one target value a row")
+        raise DataError(f"X has shape {X.shape} and y shape {y.shape}; pass one row and one target value per user")
     if len(y) < FEWEST_ROWS:
         raise DataError(
             f"the pilot has {len(y)} rows, from which no error can be extrapolated; {FEWEST_ROWS} rows are the least"

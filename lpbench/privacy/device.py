@@ -103,7 +103,7 @@ class Device(ABC, Generic[Q]):
 
     @abstractmethod
     def inputs(self, records: Records, question: Q) -> np.ndarray:
-        """Return what each record puts into the mechanism, one row a record.
+        """Return what each record puts into the mechanism, one row per record.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Device(ABC, Generic[Q]):
         Returns
         -------
         ndarray of shape (n,) or (n, k)
-            One report a user.
+            One report per user.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class Device(ABC, Generic[Q]):
         return mechanism.randomize(inputs, draws)
 
     def law(self, question: Q, records: Records) -> tuple[Mechanism, np.ndarray]:
-        """Return a mechanism and inputs, one row a record, such that :meth:`report` has the mechanism's law at them.
+        """Return a mechanism and inputs, one row per record, such that :meth:`report` has the mechanism's law at them.
 
         The records share their public part.
 
@@ -180,7 +180,7 @@ class Device(ABC, Generic[Q]):
         mechanism : Mechanism
             Mechanism whose exact loss is that of the report.
         inputs : ndarray of shape (n, ...)
-            One row a record.
+            One row per record.
         """
         return self.mechanism(question), self.inputs(records, question)
 
@@ -301,14 +301,14 @@ class Device(ABC, Generic[Q]):
         Parameters
         ----------
         reports : ndarray of shape (n,) or (n, k)
-            Reports, one row a user.
+            Reports, one row per user.
         question : object
             What the curator broadcast.
 
         Returns
         -------
         ndarray of shape (n, k)
-            One row a user.
+            One row per user.
         """
         return reports.reshape(len(reports), -1)
 
@@ -327,7 +327,7 @@ class Device(ABC, Generic[Q]):
         Returns
         -------
         ndarray
-            The estimate, one row a group.
+            The estimate, one row per group.
         """
         return sums
 

@@ -84,7 +84,7 @@ class Categories(Domain):
         return values if self.by_entry and values.ndim else check_single(values, self.columns)
 
     def check_rows(self, inputs: ArrayLike) -> np.ndarray:
-        """Return categories, one row a user; DataError if one lies outside or the rows have another width."""
+        """Return categories, one row per user; DataError if one lies outside or the rows have another width."""
         return check_single(self.check(inputs), self.columns)
 
     @property
@@ -118,7 +118,7 @@ class Numbers(Domain):
         return finite(values)
 
     def check_rows(self, inputs: ArrayLike) -> np.ndarray:
-        """Return finite numbers, one row a user; a single number each if the domain is of single numbers."""
+        """Return finite numbers, one row per user; a single number each if the domain is of single numbers."""
         return check_single(self.check(inputs)) if self.alone else super().check_rows(inputs)
 
     def check_users(self, inputs: ArrayLike) -> None:
@@ -202,7 +202,7 @@ class Interval(Domain):
         return values if self.by_entry else check_single(values)
 
     def check_rows(self, inputs: ArrayLike) -> np.ndarray:
-        """Return one number a user; DataError outside the interval."""
+        """Return one number per user; DataError outside the interval."""
         return check_single(self.check(inputs))
 
     @property

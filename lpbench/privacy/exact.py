@@ -76,7 +76,7 @@ def quotient_up(first: float, second: float) -> float:
 
 
 def draw_whole(units: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw one report a user by the probabilities ``units[row] / 2^62``: int64 ndarray of the shape of ``rows``."""
+    """Draw one report per user by the probabilities ``units[row] / 2^62``: int64 ndarray of the shape of ``rows``."""
     where, deciding = np.ravel(rows), rng.integers(UNITS, size=np.size(rows))
     reports = np.zeros(where.size, dtype=np.int64)
     for row in np.unique(where):

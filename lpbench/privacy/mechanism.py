@@ -233,7 +233,7 @@ class Mechanism(ABC):
         Parameters
         ----------
         inputs : array_like of shape (n, ...)
-            Inputs, one row a user.
+            Inputs, one row per user.
 
         Returns
         -------
@@ -285,9 +285,9 @@ class Mechanism(ABC):
         Parameters
         ----------
         reports : ndarray of shape (n, ...)
-            Reports, one row a user.
+            Reports, one row per user.
         inputs : ndarray of shape (n, ...)
-            Inputs, one row a user.
+            Inputs, one row per user.
 
         Returns
         -------

@@ -144,7 +144,7 @@ class NumberChannel(FiniteMechanism):
         Returns
         -------
         NumberChannel
-            One row a number, in their order.
+            One row per number, in their order.
         """
         below, fraction = self._place(values)
         above = np.minimum(below + 1, len(self.inputs) - 1)

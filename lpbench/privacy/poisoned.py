@@ -216,7 +216,7 @@ class PoisonedUsers(SimulatedUsers):
 
 
 def worst_reports(device: Device[Any], question: Any, lie: Records, opposite: Records, streams: Streams) -> np.ndarray:
-    """Return one report a liar, of those that devices may send: the one that argues most for her lie.
+    """Return one report per liar, of those that devices may send: the one that argues most for her lie.
 
     Noisy numbers are the largest that fit into the report; of finitely many, the most telling of :data:`TRIED` honest
     reports on the lie: of a category by the mechanism's distances, else along the difference of the inputs, or of the

@@ -23,7 +23,7 @@ def ranked_classes(prior: ArrayLike, epsilon: float) -> tuple[np.ndarray, np.nda
     Parameters
     ----------
     prior : ndarray of shape (n, K)
-        Public; one row a user.
+        Public; one row per user.
     epsilon : float
         Budget of the report, > 0.
 

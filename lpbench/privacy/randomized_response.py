@@ -289,7 +289,7 @@ class RandomizedResponse(FiniteMechanism):
         Parameters
         ----------
         ones : array_like of int
-            Users whose true bit is set, one entry a position.
+            Users whose true bit is set, one entry per position.
         n : int or array_like
             All users; broadcasts against ``ones``.
         rng : numpy.random.Generator

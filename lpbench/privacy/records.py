@@ -101,7 +101,7 @@ class Records:
         return self._known[key]
 
     def by_row(self, key: Hashable, compute: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return ``compute(X)``, one row a record by itself; called once for the sample that the records are from.
+        """Return ``compute(X)``, one row per record by itself; called once for the sample that the records are from.
 
         Parameters
         ----------

@@ -110,7 +110,7 @@ class Users(ABC):
         Returns
         -------
         ndarray of shape (m,) or (m, k)
-            One report a user, in the order of ``who``.
+            One report per user, in the order of ``who``.
 
         Notes
         -----
@@ -134,7 +134,7 @@ class Users(ABC):
         Returns
         -------
         ndarray of shape (k,) or (groups, k)
-            Unbiased estimate, one row a group.
+            Unbiased estimate, one row per group.
         """
 
     def chain(self, device: Device[Any], question: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Files of claims: ``verdicts.csv``, a row an instance of each check, and the cells that both are computed from."""
+"""Files of claims: ``verdicts.csv``, one row per instance of each check, and the cells that both are computed from."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Files:
     """Tables from which every verdict can be computed again: verdicts, instances, and cells by paper."""
 
     verdicts: pd.DataFrame  # columns :data:`lpbench.analysis.verdicts.VERDICT_COLUMNS`
-    #: One row a check, instance and source, columns :data:`INSTANCE_COLUMNS`; the instance ``pooled`` comes last.
+    #: One row per check, instance and source, columns :data:`INSTANCE_COLUMNS`; the instance ``pooled`` comes last.
     instances: pd.DataFrame
-    #: Paper -> one row a cell: its number and key, the print and its step, and the value that all replications
+    #: Paper -> one row per cell: its number and key, the print and its step, and the value that all replications
     #: share, if they do. The others' are the oracle's rows of the chosen replications.
     cells: Mapping[str, pd.DataFrame]
 

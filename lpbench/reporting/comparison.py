@@ -22,7 +22,7 @@ def compare(experiment: str, paper: Paper, summary: Summary) -> pd.DataFrame:
 
     The published values are the best of a grid, so they are compared with our ``oracle`` rows. Every published cell
     keeps at least one row, with a note where we have no number. A method that was run in several named variants
-    gives one row a variant.
+    gives one row per variant.
     """
     published = published_cells(experiment, paper)
     ours = _reproduced(paper.tables.get(experiment), summary)

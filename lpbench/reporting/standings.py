@@ -1,4 +1,4 @@
-"""The table of standings of some artifacts, and its file: one row a method on one data set."""
+"""The table of standings of some artifacts, and its file: one row per method on one data set."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -275,7 +275,7 @@ def _contract(run: _Run, places: Places, submission: Submission) -> None:
 
 
 def _read(run: _Run, lines: Sequence[dict[str, Any]]) -> None:
-    """Enter the findings of the contract, a line a step, into ``run``; it is unfinished if a step is missing."""
+    """Enter the findings of the contract, one line per step, into ``run``; it is unfinished if a step is missing."""
     run.wrong = [f"{line['step']}: {line['wrong']}" for line in lines if line["wrong"]]
     run.rounding = next((str(line["rounding"]) for line in lines if line["step"] == "rounding"), "")
     run.cost = next((_numbers(line["cost"]) for line in lines if line["step"] == "cost"), {})

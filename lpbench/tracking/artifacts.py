@@ -138,7 +138,7 @@ class ArtifactRuns:
         ]
 
     def _tests(self) -> dict[str, pd.DataFrame]:
-        """p-values that each method of a table is better than others, a column a data set; curves have none."""
+        """p-values that each method of a table is better than others, one column per data set; curves have none."""
         chosen = self.artifact.chosen
         tests = pd.DataFrame() if chosen is None else beats(chosen[chosen["x"].isna()])
         if tests.empty:

@@ -1,4 +1,4 @@
-"""The picture of HistOfTree's printed ratios against ours: a panel a data set, axes of its own, the text's methods."""
+"""The picture of HistOfTree's printed ratios against ours: one panel per data set, own axes, the text's methods."""
 
 import numpy as np
 import pandas as pd

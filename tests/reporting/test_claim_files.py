@@ -171,7 +171,7 @@ def outcome_of(intervals, whole, low, high, quantifier, freedom, confirmed):
 
 
 def with_scores(cells, folder):
-    """Cells by number, with a column a replication: six digits of the best grid points' scores, or of those
+    """Cells by number, with one column per replication: six digits of the best grid points' scores, or of those
     that private reports chose where nothing else did.
 
     What was counted and not measured stands in the cells' own file, twice; the scores hold its seconds.

@@ -15,7 +15,7 @@ from lpbench.errors import DataError
 
 
 class FileSource(FixedSource):
-    """A CSV or parquet file: a column ``value``, columns of reports, one row an independent run of the program."""
+    """A CSV or parquet file: a column ``value``, columns of reports, one row per independent run of the program."""
 
     def __init__(self, path: Path):
         """Read the table and check it before anything is decided: a column `value`, complete rows, a size that fits."""

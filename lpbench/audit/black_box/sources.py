@@ -91,7 +91,7 @@ class CallableSource(Subject):
         return columns
 
     def _columns(self, reports: Any, n: int, given: Any) -> Columns:
-        """Turn the ``n`` reports on the value ``given`` into columns; DataError unless there is one report a user."""
+        """Turn the ``n`` reports on the value ``given`` into columns; DataError unless there is one report per user."""
         try:
             if not isinstance(reports, dict) and len(reports) != n:
                 raise DataError(f"it returned {len(reports)} reports for {n} values; there must be one each")
@@ -134,7 +134,7 @@ class WithFeatures(Subject):
         self.function, self.called = function, name
 
     def draw(self, value: int, start: int, stop: int) -> Columns:
-        """Draw reports and add the columns that the user's function computes from them, one row a report."""
+        """Draw reports and add the columns that the user's function computes from them, one row per report."""
         columns = self.source.draw(value, start, stop)
         with foreign(f"{self.called} failed on columns {', '.join(columns)}"):
             features = to_columns(self.function(dict(columns)), "feature")
@@ -213,7 +213,7 @@ class FixedSource(Subject):
 
 
 class CommandSource(FixedSource):
-    """A command that reads one value a line on standard input and writes one report a line on standard output.
+    """A command that reads one value per line on standard input and writes one report per line on standard output.
 
     It runs once, on all values in random order, so that a generator seeded by the clock is seeded once. The variable
     ``LPBENCH_SEED`` is there for it to seed its own. A line is a number, numbers separated by blanks or commas, JSON,

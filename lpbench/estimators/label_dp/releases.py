@@ -107,7 +107,7 @@ class MeanRelease(Release[MeanQuestion]):
         return sums / np.maximum(counts, question.least)
 
     def draws(self, streams: Streams, n: int, question: MeanQuestion) -> np.random.Generator:
-        """The generator of the curator's Laplace noise, one number a cube."""
+        """The generator of the curator's Laplace noise, one number per cube."""
         return streams.generator("counts", bins=int(question.cubes.bins))
 
     def release(self, records: Records, question: MeanQuestion, draws: np.random.Generator) -> np.ndarray:

@@ -223,7 +223,7 @@ class PrivateSelection(LocalEstimator):
 
     @abstractmethod
     def _differences(self, fitted: Sequence[Any], users: Users, validating: np.ndarray, epsilon: float) -> np.ndarray:
-        """Estimated risk of each candidate minus that of the first, (candidates,), by one report a validating user.
+        """Estimated risk of each candidate minus that of the first, (candidates,), by one report per validating user.
 
         ``fitted`` are the candidates, the stated one first; ``validating`` the indices of the users asked.
         """

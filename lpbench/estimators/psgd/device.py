@@ -62,8 +62,8 @@ class GradientQuestion:
 class GradientFamily:
     """Runs (budget times learning rate) of several replications, computed in one pass over the users.
 
-    ``mechanisms`` has one entry a budget, ``rates`` one a learning rate; ``orders``, ``starts`` (initial models, one or
-    one a rate) and ``rows`` (test rows to be scored) have one a replication.
+    ``mechanisms`` has one entry per budget, ``rates`` one per learning rate; ``orders``, ``starts`` (initial models,
+    one or one per rate) and ``rows`` (test rows to be scored) have one per replication.
     """
 
     mechanisms: Sequence[SignedPrivUnitG]  # one for each budget

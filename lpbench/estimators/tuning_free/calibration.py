@@ -86,7 +86,7 @@ class Design:
 class Calibration:
     """Posterior of the drift from a public score (the difference of public and private class probabilities).
 
-    It is learned from the pairs (cell, class) of every user; ``drifts`` has one entry a class, or one for two classes.
+    It is learned from the pairs (cell, class) of every user; ``drifts`` has one per class, or one for two classes.
     """
 
     score: PublicScore

@@ -50,7 +50,7 @@ _LEAST_SLOPE = 0.2
 
 @dataclass(frozen=True)
 class ResidualAndBin(Domain):
-    """A residual of any size and a bin 0, ..., bins - 1, in a row a user; any two are neighbors."""
+    """A residual of any size and a bin 0, ..., bins - 1, in one row per user; any two are neighbors."""
 
     bins: int
 
@@ -138,7 +138,7 @@ class LevelReport(Mechanism):
         return grr_reports(truth, self.levels * self.bins, self.budget, draws[1], draws[2])
 
     def at(self, values: np.ndarray) -> Channel:
-        """Return the channel whose inputs are the given users' pairs, rounding included: one row a user."""
+        """Return the channel whose inputs are the given users' pairs, rounding included: one row per user."""
         residuals, bins = values.T
         position = bins * self.levels + (np.clip(residuals, -1.0, 1.0) + 1.0) / 2.0 * (self.levels - 1)
         rounding = np.maximum(0.0, 1.0 - np.abs(position[:, None] - np.arange(self.levels * self.bins)))

@@ -59,7 +59,7 @@ class PublicScore:
 
     @cached_property  # questions about a score are told apart by its sample, not by hundreds of trees
     def _forests(self) -> list[tuple[list[Any], np.ndarray]]:
-        """One entry a forest: its trees, and class probabilities (q, n_classes) by trees that left a row out.
+        """One entry per forest: its trees, and class probabilities (q, n_classes) by trees that left a row out.
 
         Empty where there are too few public rows or one class.
         """

@@ -35,7 +35,7 @@ COVERAGE_HELD, WIDTH, LEAST = (0.88, 0.94), 1.3, 0.88
 
 
 def write_intervals(experiment: Experiment, folder: Path, seed: int) -> list[Path]:
-    """Write one row a data set and budget: mean coverage and width over the splits, private and exact."""
+    """Write one row per data set and budget: mean coverage and width over the splits, private and exact."""
     rows = []
     for selector in experiment.settings["datasets"]:
         for epsilon in experiment.settings["epsilon"]:

@@ -113,7 +113,7 @@ class Effect:
 
 
 def corrupted_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
-    """Table of corrupted labels: a row a kind of labels, budget and method.
+    """Table of corrupted labels: one row per kind of labels, budget and method.
 
     It has the geometric mean of the loss ratio over data sets, and the worst one.
     """
@@ -205,7 +205,7 @@ def influence(method: str, epsilon: float, cards: Cards) -> float | str:
 
 
 def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
-    """Table of false reports: each method's loss with them over that without, a column a scenario.
+    """Table of false reports: each method's loss with them over that without, one column per scenario.
 
     A last column has the influence of one report.
     """

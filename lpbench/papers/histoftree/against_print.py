@@ -1,4 +1,4 @@
-"""HistOfTree's tables as pictures: printed ratios against ours on logarithmic axes, a panel a data set."""
+"""HistOfTree's tables as pictures: printed ratios against ours on logarithmic axes, one panel per data set."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def measure(line: Curve, lines: Sequence[Curve]) -> dict[str, Any]:
 
 
 def rate_table(lines: Sequence[Curve]) -> pd.DataFrame:
-    """Return the measured and stated exponents of all curves but the constants, a row a curve."""
+    """Return the measured and stated exponents of all curves but the constants, one row per curve."""
     frame = pd.DataFrame([measure(line, lines) for line in lines if not is_constant(line)])
     # a term that is not there is missing, not infinite
     terms = ["exponent_sampling", "exponent_privacy"]

@@ -305,8 +305,8 @@ def _moves(
 ) -> None:
     """Register a check that the best place on the x axis moves down as ε grows: the slope over budgets is below 0.
 
-    ``claim`` and ``name`` identify the check, ``rule`` is its text, ``figure`` and ``method`` give one curve a budget,
-    and ``axis`` transforms x.
+    ``claim`` and ``name`` identify the check, ``rule`` is its text, ``figure`` and ``method`` give one curve per
+    budget, and ``axis`` transforms x.
     """
 
     def find(results: Evidence) -> Iterator[Instance]:

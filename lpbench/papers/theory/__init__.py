@@ -1,4 +1,4 @@
-"""The papers' theorems on trial: a row a case, a picture a paper; letter T."""
+"""The papers' theorems on trial: one row per case, one picture per paper; letter T."""
 
 import math
 from pathlib import Path
@@ -80,7 +80,7 @@ def _found(row: Any) -> str:
 
 
 def read(folder: Path, *_: object) -> list[PlainTable]:
-    """Lay out ``theorems.csv``, a row a case, each theorem with its statement once, and ``worth.csv``."""
+    """Lay out ``theorems.csv``, one row per case, each theorem with its statement once, and ``worth.csv``."""
     if not (folder / THEOREMS_FILE).is_file():
         return []
     first, second = _tables(folder)

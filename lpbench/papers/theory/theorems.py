@@ -1,4 +1,4 @@
-"""Theorems on trial: a row a case, with the rule that decides it.
+"""Theorems on trial: one row per case, with the rule that decides it.
 
 A theorem states an order in the effective sample. What a run can show is *dependence*: how the exponent of the excess
 risk moves with s*, d, beta, gamma, the moment, the model or the budget. Such a difference of exponents is paired over
@@ -344,7 +344,7 @@ def family(line: Curve) -> tuple[Any, ...]:
 
 
 def tabulate(rows: Sequence[Row]) -> pd.DataFrame:
-    """One line a row with its outcome: upper bounds, lower ones, and reasons."""
+    """One line per row with its outcome: upper bounds, lower ones, and reasons."""
     lines = []
     for row in sorted(rows, key=lambda row: ("TLE".index(row.theorem[2]), row.theorem)):
         names = ("theorem", "source", "states", "judged", "kind", "regime", "over", "expected")

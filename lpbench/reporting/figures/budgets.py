@@ -1,4 +1,4 @@
-"""Scores of a table's best methods against the budget, a panel a data set."""
+"""Scores of a table's best methods against the budget, one panel per data set."""
 
 import math
 from collections.abc import Mapping, Sequence

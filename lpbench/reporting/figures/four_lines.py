@@ -1,4 +1,4 @@
-"""Four lines at equal inputs: a constant, public data alone, private users and no privacy, a panel a held-out set."""
+"""Four lines at equal inputs: a constant, public data alone, private users, no privacy; one panel per held-out set."""
 
 import math
 from pathlib import Path

@@ -153,7 +153,7 @@ def _looks(curves: Sequence[Curve]) -> dict[str, dict]:
     bases = {c.label: c.base for c in curves}
     base_looks = looks_of(bases.values())
     if len({tuple(look.values()) for look in base_looks.values()}) == len(kinds) == len(set(bases.values())):
-        # a curve a method: each looks the same in all figures
+        # one curve per method: each looks the same in all figures
         color, marker = ({label: base_looks[base][key] for label, base in bases.items()} for key in ("color", "marker"))
     if by_budget := _budgets_vary(curves):
         budgets = sorted({c.epsilon for c in curves if not math.isnan(c.epsilon)})

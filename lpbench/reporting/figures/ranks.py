@@ -37,7 +37,7 @@ def draw_ranks(
     paper: Paper,
     cards: Mapping[str, Method],
 ) -> list[Path]:
-    """Draw a panel for each part with enough data sets and methods: one row a mask, its budgets side by side.
+    """Draw a panel for each part with enough data sets and methods: one row per mask, its budgets side by side.
 
     Nothing where data sets have roles and methods have several inputs: those are ranked on the leaderboard alone.
     """

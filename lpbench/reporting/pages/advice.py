@@ -173,7 +173,7 @@ def code_of(selector: str, sample: bool) -> str:
     return f"""import numpy as np
 from lpbench.estimators import {name}
 
-X, y = np.load("X.npy"), np.load("y.npy")  # a row a user; labels
+X, y = np.load("X.npy"), np.load("y.npy")  # one row per user; labels
 mask = np.zeros(X.shape[1], dtype=bool)
 mask[[0, 1]] = True  # the protected features
 model = {name}({settings})  # what is known of labels beforehand

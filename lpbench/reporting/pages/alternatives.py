@@ -45,7 +45,7 @@ def telling(paper: Paper, numbers: pd.DataFrame, alternatives: pd.DataFrame, lab
 
 
 def alternative_rows(beside: pd.DataFrame, kinds: Sequence[str]) -> list[list[Any]]:
-    """A row an alternative: what it counts against, then for each kind of artifact its numbers by class."""
+    """One row per alternative: what it counts against, then for each kind of artifact its numbers by class."""
     name = beside["alternative"].mask(beside["alternative"].str.startswith(f"{COLUMN} "), "another column")
     rows = []
     for alternative, numbers in beside.assign(name=name).groupby("name", sort=False):
@@ -58,7 +58,7 @@ def alternative_rows(beside: pd.DataFrame, kinds: Sequence[str]) -> list[list[An
 
 
 def artifact_rows(beside: pd.DataFrame, labels: Mapping[str, str]) -> list[list[str]]:
-    """A row an artifact: the share of counted alternatives that differ."""
+    """One row per artifact: the share of counted alternatives that differ."""
     rivals = beside[(beside["counted"] != "") & beside["value"].notna()]
     share = (rivals["class"] == DIFFERENT).groupby(rivals["artifact"], sort=False).mean()
     return [[labels.get(artifact, artifact), per_cent(differing)] for artifact, differing in share.items()]

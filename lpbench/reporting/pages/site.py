@@ -1,4 +1,4 @@
-"""The site: Home, what to use, the leaderboard, a page a paper, the audit, About, and a page a claim.
+"""The site: Home, what to use, the leaderboard, one page per paper, the audit, About, and one page per claim.
 
 The pages are static and ask nothing of any server: style, script, pictures and data lie beside them.
 """
@@ -64,7 +64,7 @@ def write_pages(
     study: str = "",  # title of pages that show these experiments alone; empty for those of the whole benchmark
     within: str = "",
 ) -> list[Path]:
-    """Write Home, a page a paper and a claim, About and, if ``audit.json`` is there, the audit.
+    """Write Home, one page per paper and claim, About and, if ``audit.json`` is there, the audit.
 
     The folder holds the artifacts, the report and its tables. Pages of a study lie next to the scores and link to every
     replication; where it has one page, that is its ``index.html``.
