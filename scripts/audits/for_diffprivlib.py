@@ -24,7 +24,7 @@ for _name in ("LaplaceTruncated", "LaplaceFolded", "LaplaceBoundedDomain", "Snap
     _diffprivlib(_name, sensitivity=1, lower=0, upper=1)
 _diffprivlib("GeometricFolded", sensitivity=1, lower=0, upper=1)
 _diffprivlib("LaplaceBoundedNoise", DELTA, sensitivity=1)
-_diffprivlib("Gaussian", DELTA, "the library accepts epsilon <= 1 alone", sensitivity=1)
+_diffprivlib("Gaussian", DELTA, "the library accepts only epsilon <= 1", sensitivity=1)
 for _name in ("GaussianAnalytic", "GaussianDiscrete"):
     _diffprivlib(_name, DELTA, sensitivity=1)
 
@@ -71,7 +71,7 @@ def _hierarchical(epsilon: float) -> Report:
     return lambda value, rng: int(mechanism.randomise(str((FIRST, SECOND)[value])))
 
 
-@adapts("diffprivlib", "Uniform", DELTA, "spends delta alone, whatever epsilon is")
+@adapts("diffprivlib", "Uniform", DELTA, "spends only delta, whatever epsilon is")
 def _uniform(epsilon: float) -> Report:
     from diffprivlib.mechanisms import Uniform
 
@@ -79,7 +79,7 @@ def _uniform(epsilon: float) -> Report:
     return lambda value, rng: mechanism.randomise(float(value))
 
 
-@adapts("diffprivlib", "Bingham", 0.0, "covariance matrices of one record and of another, at right angles")
+@adapts("diffprivlib", "Bingham", 0.0, "compared on covariance matrices of two single records at right angles")
 def _bingham(epsilon: float) -> Report:
     from diffprivlib.mechanisms import Bingham
 

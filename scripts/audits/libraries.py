@@ -46,10 +46,10 @@ NOT_ADAPTED = {
     "diffprivlib, transforms": "change the type of the values, not the noise",
     "opendp, aggregates and queryables": "release statistics of a whole table, not one user's report",
     "pure-ldp, ZeroOracle": "sends the constant 0",
-    "pure-ldp, heavy hitters (PEM, TreeHistogram, SFP)": "send prefixes and fragments of words by one of the oracles "
-    "of the table, TreeHistogram and SFP with half of epsilon for each of two reports",
-    "multi-freq-ldpy, further reports of longitudinal protocols": "the library's clients memorize nothing, so that a "
-    "second report is a first one of another draw; eps_perm is a promise of the caller's memoisation",
+    "pure-ldp, heavy hitters (PEM, TreeHistogram, SFP)": "send prefixes and fragments of words through an oracle of "
+    "the table; TreeHistogram and SFP split epsilon evenly over two reports",
+    "multi-freq-ldpy, further reports of longitudinal protocols": "the library's clients remember nothing, so that a "
+    "second report is just a fresh first report; keeping to eps_perm is up to the caller's memoization",
 }
 #: Randomizers of which the table compares values that their guarantee does not cover (see their notes).
 NOT_COVERED = frozenset({"RS+FD[GRR]", "RS+FD[UE-z]", "RS+FD[UE-r]", "RS+FD[ADP]"})
@@ -117,15 +117,15 @@ def page(rows: list[dict[str, str]]) -> str:
     lines = [
         "# Randomizers of libraries",
         "",
-        "After reading this page you can say how much the local randomizers of four libraries, and models of two, lose",
-        f"at least. The bounds are between two values, at three claimed budgets: {SAMPLES} reports of each",
-        f"value, each bound wrong with probability {FAILURE:g} at most. A bound below the claim contradicts nothing;",
-        "one above it, in bold, refutes the guarantee. (above): the claim does not cover the two values (notes).",
-        "Noise is compared as numbers of single precision, so that rounding errors of double precision are not",
-        "detected. A δ is what was asked for (0 where none stands), and the bound is on ε at that δ.",
-        "`python -m scripts.audits.libraries` makes the tables and this page anew, and",
-        "`python -m scripts.audits.libraries LIBRARY 1` prints a column, after `pip install '.[audit-libraries]'` in",
-        "an environment of its own: the libraries need older versions of scikit-learn and xxhash than lpbench has.",
+        "After reading this page you know lower bounds on the privacy loss of four libraries' local randomizers and of",
+        f"two libraries' models. Each bound compares two values at a claimed budget, with {SAMPLES} reports of each",
+        f"value, and is wrong with probability at most {FAILURE:g}. A bound below the claim contradicts nothing; one",
+        "above it, in bold, refutes the guarantee. *(above)* marks a bound above a claim that does not cover the two",
+        "values (notes). Noise is compared as numbers of single precision, so that rounding errors of double precision",
+        "are not detected. A δ is the one requested (0 if none is given), and the bound is on ε at that δ.",
+        "`python -m scripts.audits.libraries` rewrites the tables and this page;",
+        "`python -m scripts.audits.libraries LIBRARY 1` prints a column. Both need `pip install '.[audit-libraries]'`",
+        "in a separate environment, because the libraries need older scikit-learn and xxhash.",
     ]
     for library, release in dict.fromkeys(key[:2] for key in names):
         lines += ["", f"## {library} {release}", ""]
@@ -140,18 +140,24 @@ def page(rows: list[dict[str, str]]) -> str:
     return "\n".join(lines) + "\n" + MODELS.read_text(encoding="utf-8")
 
 
+def note_of(row: dict[str, str]) -> str:
+    """Return the note to a line of the table, without its full stop: why it was refused, else the registered note."""
+    refused = row["verdict"] == "refused"
+    return (row["note"] if refused else RANDOMIZERS[f"{row['library']}/{row['name']}"].note).rstrip(".")
+
+
 def _notes(rows: list[dict[str, str]]) -> list[str]:
     """Return one line for each note, with the randomizers that share it; their common ending is named once."""
     by_note: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        if row["note"]:
-            by_note.setdefault((row["library"], row["note"].rstrip(".")), []).append(row["name"])
+        if note := note_of(row):
+            by_note.setdefault((row["library"], note), []).append(row["name"])
     lines = []
     for (library, note), repeated in by_note.items():
         names = list(dict.fromkeys(repeated))
         endings = {name.partition(", ")[2] for name in names}
         if len(names) > 1 and len(endings) == 1 and endings != {""}:
-            lines.append(f"- {library}, *{endings.pop()}* ({len(names)} rows): {note}.")
+            lines.append(f"- {library}, {len(names)} rows named *{endings.pop()}*: {note}.")
         else:
             lines.append(f"- {library}, {', '.join(names)}: {note}.")
     return lines

@@ -7,7 +7,17 @@ import pytest
 
 from lpbench.errors import ConfigurationError
 from lpbench.paths import ROOT
-from scripts.audits.libraries import EPSILONS, LIBRARIES, NOT_COVERED, PAGE, RANDOMIZERS, TABLE, audit_library, page
+from scripts.audits.libraries import (
+    EPSILONS,
+    LIBRARIES,
+    NOT_COVERED,
+    PAGE,
+    RANDOMIZERS,
+    TABLE,
+    audit_library,
+    note_of,
+    page,
+)
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +47,8 @@ def test_bold_is_a_refuted_guarantee(rows):
 def test_each_note_stands_once_and_names_its_randomizers(rows):
     notes = page(rows).partition("## Notes")[2].partition("\n## ")[0]
     for row in rows:
-        if row["note"]:
-            (line,) = [line for line in notes.splitlines() if f": {row['note'].rstrip('.')}." in line]
+        if note := note_of(row):
+            (line,) = [line for line in notes.splitlines() if f": {note}." in line]
             ending = row["name"].partition(", ")[2]
             assert line.startswith(f"- {row['library']}, ") and (row["name"] in line or (ending and ending in line))
 
