@@ -173,7 +173,7 @@ def mechanisms(results: Evidence, epsilon: float) -> tuple[Curve, Curve]:
 
 
 def _growth(name: str, line: Curve) -> Instance:
-    """Instance: growth of the log risk from the smallest to the largest number of classes K, over that of log(ln K).
+    """Instance: growth of the log risk from the smallest to the largest number of classes K, divided by log(ln K)'s.
 
     The statistic is the power of ln K with which the risk grows.
     """

@@ -85,7 +85,7 @@ def is_constant(line: Curve) -> bool:
 
 
 def excess(line: Curve, lines: Sequence[Curve]) -> float:
-    """Risk at the largest n over that of the non-private counterpart in ``lines`` (NaN for a reference)."""
+    """Risk at the largest n divided by that of the non-private counterpart in ``lines`` (NaN for a reference)."""
     name = REFERENCE.get(line.base)
     places = [r for r in lines if (r.panel, r.dataset) == (line.panel, line.dataset)]
     references = [r for r in places if r.base == name and not is_constant(r)]
