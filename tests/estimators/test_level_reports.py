@@ -5,10 +5,16 @@ import pytest
 
 from lpbench.errors import ConfigurationError
 from lpbench.estimators.tuning_free import level_reports as levels
-from lpbench.estimators.tuning_free.level_reports import LevelReport
+from lpbench.estimators.tuning_free.level_reports import LevelReport, parts_of
 from lpbench.privacy import exact_epsilon
 
-REPORTS = [LevelReport(0.5, 2), LevelReport(2.0, 3, 2), LevelReport(4.0, 8), LevelReport(4.0, 5, 3)]
+REPORTS = [
+    LevelReport(0.5, 2),
+    LevelReport(2.0, 3, 2),
+    LevelReport(4.0, 8),
+    LevelReport(4.0, 5, 3),
+    LevelReport(6.0, 3, 12),
+]
 
 
 def channel(report: LevelReport, residuals) -> np.ndarray:
@@ -95,3 +101,19 @@ def test_clipping_shrinks_the_mean_by_the_stated_slope():
 def test_impossible_reports_are_refused(options):
     with pytest.raises(ConfigurationError, match=f"{[*options][-1]}="):
         LevelReport(1.0, **options)
+
+
+def test_what_a_joint_report_says_of_each_feature_is_unbiased():
+    """Three features in 2, 3 and 2 bins: exact means over the law of the reports."""
+    report, bins, residuals = LevelReport(3.0, 3, 12), np.arange(12), np.array([-0.7, 0.2])
+    laws, reports = channel(report, residuals), np.arange(36)
+    first, second, third = parts_of([2, 3, 2])
+    values = np.array([0.5, -1.0, 2.0])
+    for part in (first, second, third):
+        member = np.repeat(part.of(bins)[:, None] == np.arange(part.bins), residuals.size, axis=0)
+        np.testing.assert_allclose(laws @ report.indicators(reports, part), member, atol=1e-9)
+        products = np.tile(residuals, 12)[:, None] * member
+        np.testing.assert_allclose(laws @ report.products(reports, part), products, atol=1e-9)
+    member = np.repeat(third.of(bins)[:, None] == np.arange(2), residuals.size, axis=0)
+    expected = np.repeat(values[second.of(bins)], residuals.size)[:, None] * member
+    np.testing.assert_allclose(laws @ report.joint_sums(reports, third, second, values), expected, atol=1e-9)

@@ -64,11 +64,72 @@ def test_every_user_sends_one_report_at_the_whole_budget(epsilon, hidden, monkey
     for question in asked:
         assert question.report.epsilon == pytest.approx(epsilon, abs=1e-9)
     assert model.guarantee_.epsilon == epsilon and model.guarantee_.rounds == 1
-    features = [question.feature for question in asked]
+    features = [question.features for question in asked]
     if epsilon < 1:
-        assert features == [-1, -1, -1]
+        assert features == [(), (), ()]
     else:  # the third stage drops what has no effect; the last asks for the most probable feature at least
-        assert features[:4] == [-1, -1, 0, 0] and features[5] == 0 and features[4] == (0 if hidden else -1)
+        assert features[:4] == [(), (), (0,), (0,)] and features[5] == (0,) and features[4] == ((0,) if hidden else ())
+
+
+def three_of_many(n, d, seed):
+    """All columns private, and three of them, at random places, make four fifths of the label's variance."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n + 1000, d))
+    y = 2.0 * X[:, rng.permutation(d)[:3]].sum(axis=1) - 3.0 + 0.5 * rng.standard_normal(len(X))
+    return X, np.clip(y, -4.0, 4.0)
+
+
+def mean_error(epsilon, d, seeds=6, n=2000):
+    """Mean squared error over the label's variance on rows that were not asked."""
+    errors = []
+    for seed in range(seeds):
+        X, y = three_of_many(n, d, seed)
+        model = ResidualGP(epsilon, y_range=(-4.0, 4.0), random_state=seed).fit(X[:n], y[:n], mask=list(range(d)))
+        errors.append(np.mean((model.predict(X[n:]) - y[n:]) ** 2) / y[n:].var())
+    return np.mean(errors)
+
+
+@pytest.mark.parametrize("d", [20, 50])
+def test_of_many_protected_features_those_that_matter_are_found(d):
+    """At epsilon 2, 12: .90, .25 (d = 20) and .96, .30 (d = 50)."""
+    assert mean_error(12.0, d) <= 0.5 * mean_error(2.0, d)
+
+
+@pytest.mark.parametrize(("epsilon", "most"), [(1.0, 5), (2.0, 5), (6.0, 30), (12.0, 30)])
+def test_where_protected_features_are_too_many_a_random_part_is_asked_for(epsilon, most, monkeypatch):
+    X, y = three_of_many(1200, 30, 0)
+    asked = [
+        {
+            feature
+            for question in questions_of(
+                ResidualGP(epsilon, y_range=(-4.0, 4.0), random_state=seed),
+                X[:1200],
+                y[:1200],
+                [*range(30)],
+                monkeypatch,
+            )
+            for feature in question.features
+            if feature < 30  # the others are finer bins of these
+        }
+        for seed in (0, 0, 1)
+    ]
+    if not asked[0]:
+        return
+    assert asked[0] == asked[1] and len(asked[0]) <= most
+    assert asked[0] != asked[2] or len(asked[0]) == 30
+
+
+def test_several_features_are_told_together_where_it_pays(monkeypatch):
+    X, y = three_of_many(2000, 20, 0)
+    told = {}
+    for epsilon in (2.0, 4.0, 8.0, math.inf):
+        model = ResidualGP(epsilon, y_range=(-4.0, 4.0), random_state=0)
+        asked = questions_of(model, X[:2000], y[:2000], [*range(20)], monkeypatch)
+        told[epsilon] = max(len(question.features) for question in asked)
+        np.testing.assert_array_equal(np.sort(np.concatenate([question.users for question in asked])), np.arange(2000))
+        assert all(question.report.epsilon == pytest.approx(epsilon, abs=1e-9) for question in asked)
+        assert all(math.prod(part.bins for part in question.parts) == question.bins for question in asked)
+    assert told[2.0] == 1 < told[4.0] < told[8.0] <= told[math.inf]
 
 
 def test_intervals_shrink_and_stay_in_the_range(monkeypatch):

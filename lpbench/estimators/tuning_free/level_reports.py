@@ -13,6 +13,7 @@ Jordan & Wainwright (2018); more levels for larger budgets play the part of the 
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Self
@@ -148,15 +149,26 @@ class LevelReport(Mechanism):
         """Curator: unbiased estimates of the clipped residuals, shape (n,)."""
         return self._weights[0] * self.grid[np.asarray(reports) % self.levels]
 
-    def indicators(self, reports: np.ndarray) -> np.ndarray:
-        """Curator: unbiased one-hot vectors of the bins, shape (n, K)."""
+    def indicators(self, reports: np.ndarray, part: "Part | None" = None) -> np.ndarray:
+        """Curator: unbiased one-hot vectors of the bins, shape (n, K), or of one feature's ``part`` of them."""
         slope, offset = self._weights
-        return slope * self._shown(reports) - self.levels * offset
+        bins = self.bins if part is None else part.bins
+        return slope * self._shown(reports, part) - self.levels * (self.bins // bins) * offset
 
-    def products(self, reports: np.ndarray) -> np.ndarray:
-        """Curator: unbiased products of clipped residual and one-hot bin, shape (n, K)."""
+    def products(self, reports: np.ndarray, part: "Part | None" = None) -> np.ndarray:
+        """Curator: unbiased products of clipped residual and one-hot bin, shape (n, K) or that of the ``part``."""
         # The offsets cancel because the levels add up to zero.
-        return self.residuals(reports)[:, None] * self._shown(reports)
+        return self.residuals(reports)[:, None] * self._shown(reports, part)
+
+    def joint_sums(self, reports: np.ndarray, part: "Part", other: "Part", values: np.ndarray) -> np.ndarray:
+        """Curator: unbiased products of one feature's one-hot bin with the value of another's, shape (n, K).
+
+        ``values`` has a number for each bin of the ``other`` part.
+        """
+        slope, offset = self._weights
+        told = values[other.of(np.asarray(reports) // self.levels)]
+        share = self.levels * (self.bins // (part.bins * other.bins)) * offset
+        return slope * told[:, None] * self._shown(reports, part) - share * values.sum()
 
     @property
     def empty_variance(self) -> float:
@@ -164,8 +176,11 @@ class LevelReport(Mechanism):
         slope, offset = self._weights
         return slope * offset * float(self.grid @ self.grid)
 
-    def _shown(self, reports: np.ndarray) -> np.ndarray:
-        return (np.asarray(reports) // self.levels)[:, None] == np.arange(self.bins)
+    def _shown(self, reports: np.ndarray, part: "Part | None" = None) -> np.ndarray:
+        bins = np.asarray(reports) // self.levels
+        if part is None:
+            return bins[:, None] == np.arange(self.bins)
+        return part.of(bins)[:, None] == np.arange(part.bins)
 
     def noise_variance(self, width: float) -> float:
         """Variance that rounding and randomization add to the estimate of a Gaussian residual.
@@ -183,6 +198,23 @@ class LevelReport(Mechanism):
         second = unit**2 @ weights
         rounded = second + rounding @ weights
         return slope * rounded + slope * offset * self.bins * float(self.grid @ self.grid) - second
+
+
+@dataclass(frozen=True)
+class Part:
+    """One feature among those whose bins a report has together: the joint bin in base ``bins``, divided by ``unit``."""
+
+    unit: int
+    bins: int
+
+    def of(self, joint: np.ndarray) -> np.ndarray:
+        """Bins of the feature, from the joint ones."""
+        return joint // self.unit % self.bins
+
+
+def parts_of(bins: Sequence[int]) -> tuple[Part, ...]:
+    """Return the parts of joint bins, ``bins`` of each feature."""
+    return tuple(Part(math.prod(bins[:k]), size) for k, size in enumerate(bins))
 
 
 def slope_of_clipping(width: Any) -> np.ndarray:

@@ -5,7 +5,7 @@ the intervals, which protected feature goes along) depends on public data and on
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -18,7 +18,7 @@ from lpbench.estimators.tuning_free import level_reports as levels
 from lpbench.estimators.tuning_free.bin_effects import LINEAR, Binning, estimate_effects
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
-from lpbench.estimators.tuning_free.level_reports import LevelReport, Placed
+from lpbench.estimators.tuning_free.level_reports import LevelReport, Part, Placed
 from lpbench.privacy import Device, Records, Users
 from lpbench.privacy.device import proven
 from lpbench.privacy.exact import words
@@ -40,6 +40,14 @@ _MAY_PAY, _PAYS = 0.1, 0.5
 #: Numbers of bins of a protected feature, and of the cells that may become its bins; largest standard error of a
 #: cell's share, and factor by which cells may raise the variance of a report.
 BINS, _CELL_NUMBERS, _MOST_DOUBT, _DEARER = (2, 3, 4, 6, 8), (16, 8, 4), 0.1, 2.5
+#: Least budget at which several features are told together, factor by which that must pay, and most joint cells.
+_LEAST_TOGETHER, _PAYS_TOGETHER, _MOST_JOINT = 4.0, 1.25, 4096
+#: Numbers of features that may be told together.
+_TOGETHER = range(1, 13)
+#: Part of an effect's variance that so many bins of a feature are taken to keep; few are trusted less than for a line.
+_WORTH = {2: 0.35, 3: 0.6, 4: 0.85, 6: 0.9, 8: 0.95, 16: 1.0}
+#: Times that the effects of features in one report are estimated in turn, each without the others.
+_SWEEPS = 2
 #: Rows whose kernel features are held at a time, and most users whose features are kept for all questions and budgets.
 BLOCK, _KEPT = 8192, 16384
 #: Users who show the same are pooled from so many places on, where more than this share of them are not alone and the
@@ -117,8 +125,8 @@ class Question:
     """Broadcast of the curator to one group of users.
 
     Each of ``users`` (k,) reports her label's deviation from ``center`` (k,), clipped to and divided by ``half_width``
-    (k,), under ``report``; with a ``feature`` (not -1) also her bin of it. ``effects`` of features are added to the
-    center on her device.
+    (k,), under ``report``; with ``features`` also her bin of each. ``effects`` of features are added to the center on
+    her device.
     """
 
     users: np.ndarray  # (m,)
@@ -126,19 +134,24 @@ class Question:
     half_width: np.ndarray
     report: LevelReport
     width: float  # half-width in standard deviations that the curator expects
-    feature: int = -1  # number of the protected feature whose bin goes along; -1: none
-    binning: Binning | None = None
+    features: tuple[int, ...] = ()  # numbers of the protected features whose bins go along
+    binnings: tuple[Binning, ...] = ()
     effects: Mapping[int, Effect] = field(default_factory=dict)  # which the device adds to its own center
 
     @property
     def bins(self) -> int:
-        """Bins of the protected feature; 1: none is asked for."""
+        """Joint bins of the protected features; 1: none is asked for."""
         return self.report.bins
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Return what the joint bins say of each feature."""
+        return levels.parts_of([binning.bins for binning in self.binnings])
 
     @property
     def broadcast_bits(self) -> float:
         """Bits that one user is told: the interval, the effects, and where bins end."""
-        bins = 0 if self.binning is None else self.binning.bins
+        bins = sum(binning.bins for binning in self.binnings)
         return REAL_BITS * (2 + bins + sum(2 * effect.size for _, effect in self.effects.values()))
 
     def take(self, places: np.ndarray) -> Self:
@@ -153,7 +166,7 @@ def effects_at(X: np.ndarray, effects: Mapping[int, Effect]) -> np.ndarray:
 
 @proven
 class ResidualDevice(Device[Question]):
-    """Clip the error of the current model to the interval that was broadcast, and send it with a bin or alone."""
+    """Clip the error of the current model to the interval that was broadcast, and send it with bins or alone."""
 
     def mechanism(self, question: Question) -> LevelReport:
         """Return the randomizer that the question names."""
@@ -163,7 +176,9 @@ class ResidualDevice(Device[Question]):
         """Clipped residuals in units of the half-width, and bins: shape (n, 2)."""
         residuals = (records.y - question.center - effects_at(records.X, question.effects)) / question.half_width
         residuals = np.clip(residuals, -1.0, 1.0)
-        bins = np.zeros(len(records)) if question.binning is None else question.binning.of(records.X)
+        bins = np.zeros(len(records))
+        for part, binning in zip(question.parts, question.binnings, strict=True):
+            bins += part.unit * binning.of(records.X)
         return np.column_stack([residuals, bins])
 
     def draws(self, streams: Streams, n: int, question: Question) -> np.ndarray:
@@ -191,13 +206,50 @@ class ResidualDevice(Device[Question]):
 RESIDUAL = ResidualDevice()
 
 
+@dataclass(eq=False)
+class Told:
+    """Joint reports of one group: what they say of each protected feature, in the bins that it has today."""
+
+    question: Question
+    reports: np.ndarray  # (m,)
+    scale: np.ndarray  # (m,), units of the label in one of the reports
+    middle: np.ndarray  # (m,), what is expected of the residual without the features, in units of the label
+    joined: dict[int, np.ndarray] = field(default_factory=dict)  # today's bin of each bin that was reported
+
+    def of(self, feature: int, effects: Mapping[int, Effect]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Products and indicators (m, bins) of a feature, least variances of the products (m,), and users (m,).
+
+        The ``effects`` of the other features that the reports tell are taken off.
+        """
+        question, report = self.question, self.question.report
+        parts = dict(zip(question.features, zip(question.parts, question.binnings, strict=True), strict=True))
+        part, _ = parts.pop(feature)
+        indicators = report.indicators(self.reports, part)
+        # What is expected of the residual without the feature is no effect of it.
+        products = self.scale[:, None] * report.products(self.reports, part) - self.middle[:, None] * indicators
+        for k, (other, asked) in parts.items():
+            if k in effects:
+                binning, values = effects[k]
+                values = values if binning is asked else values[self.joined.get(k, slice(None))]
+                products -= report.joint_sums(self.reports, part, other, values)
+        if feature in self.joined:
+            bin_of = self.joined[feature]
+            member = np.eye(bin_of.max() + 1)[bin_of]
+            products, indicators = products @ member, indicators @ member
+        floors = self.scale**2 * (report.empty_variance * (report.bins // part.bins))
+        return products, indicators, floors, question.users
+
+
 class Curator:
     """The curator: asks questions chosen from public data and earlier reports, and fits the reports.
 
     Where a joint report costs little, the last half of the users is asked for protected features, by successive
     halving: the first quarter of them for all features, in fine cells that are joined to bins with about as many users
     each; the second for the more probable half; the third for those that may have an effect; the last for those that
-    have one as far as reports tell, or for the most probable one.
+    have one as far as reports tell, or for the most probable one. Where not all features have enough users, a random
+    part of them is asked for. Where the budget is large enough that it pays, a report has the bins of several features,
+    in few bins until the last two stages; the second quarter of the users then tells the cells already, if fewer
+    features are shown than protected.
     """
 
     targets: np.ndarray  # (n,), estimates of the labels from the reports, without the effects of protected features
@@ -223,7 +275,12 @@ class Curator:
         self.seen = np.empty(0, dtype=np.int64)
         self._moments = Moments(y_range)
         self._model: GaussianAverage | None = None
-        self._joint: dict[int, tuple[list[np.ndarray], ...]] = {}
+        self._joint: dict[int, list[Told]] = {}
+        # Most joint bins of a report, in the stage that tells cells and in later ones; 1: one feature a user.
+        self._most_cells = self._most = 1
+        self._early = False  # whether the second quarter tells cells already
+        self._bins_of_levels = 1
+        self._finer: dict[tuple[int, int], Binning] = {}  # by feature and number of bins
         self._binning: dict[int, Binning] = {}
         self._probability: dict[int, float] = {}
         self._in_rounds, self._ask_protected = in_rounds and n >= _FEWEST_IN_ROUNDS, ask_protected
@@ -237,40 +294,80 @@ class Curator:
         n = order.size
         first, second = np.ceil(np.cumsum(SHARES) * n).astype(int)
         yield self.question(order[:first])
-        yield self.question(order[first:second])
-        last, bins = order[second:], self._affordable(n // STAGES)
+        bins = self._affordable(n // STAGES)
+        groups = np.array_split(order[second:], STAGES if bins else 1)
+        if self._early:
+            groups = [order[first:second], *groups]
+        else:
+            yield self.question(order[first:second])
         if not bins:
-            yield self.question(last)
+            yield self.question(groups[0])
             return
-        for stage, group in enumerate(np.array_split(last, STAGES)):
-            features = self._asked(stage) or [-1]
-            for users, feature in zip(np.array_split(group, len(features)), features, strict=True):
-                yield self.question(users, feature)
-            if stage == 0:
-                for feature in features:
+        for number, group in enumerate(groups):
+            asked = self._asked(max(0, number + STAGES - len(groups)))
+            blocks = self._blocks(asked, self._most if number else self._most_cells) or [()]
+            for users, features in zip(np.array_split(group, len(blocks)), blocks, strict=True):
+                yield self.question(users, features)
+            if number == 0:
+                for feature in asked:
                     self._join(feature, bins)
+
+    def _blocks(self, features: Sequence[int], most: int) -> list[tuple[int, ...]]:
+        """Cut features into blocks of about the same size, whose bins make at most ``most`` joint ones each."""
+        blocks: list[tuple[int, ...]] = []
+        for number in range(1, len(features) + 1):
+            blocks = [tuple(features[k] for k in block) for block in np.array_split(np.arange(len(features)), number)]
+            if all(len(block) == 1 or self._joint_bins(block) <= most for block in blocks):
+                break
+        return blocks
+
+    def _joint_bins(self, features: Sequence[int]) -> int:
+        return math.prod(self._binning[k].bins for k in features)
 
     def _affordable(self, pilot: int) -> int:
         """Number of bins of a protected feature that users can be asked for; 0: none. Sets the first binnings.
 
         ``pilot`` is the number of users of that stage; the noise of a joint report and too few users a bin limit it.
         """
-        features = self.enrolled.hidden[: pilot // _FEWEST_PER_FEATURE * self._ask_protected]
-        bins = levels.most_bins(self.epsilon, self.targets.size, BINS) if features else 1
+        count, fit = len(self.enrolled.hidden) * self._ask_protected, pilot // _FEWEST_PER_FEATURE
+        bins = levels.most_bins(self.epsilon, self.targets.size, BINS) if count and fit else 1
         if bins == 1:
             return 0
-        users = pilot // len(features)
+        chosen = self._drawn(count, fit)
+        users = pilot // len(chosen)
         bins = max(2, min(bins, users // _FEWEST_PER_BIN))
-        for k, columns in enumerate(features):
-            several = self.enrolled.levels[k]
-            cells = (
-                len(columns) + 1
-                if several
-                else max(filter(partial(self._bearable, bins, users), (*_CELL_NUMBERS, bins)))
-            )
+        single = max(filter(partial(self._bearable, bins, users), (*_CELL_NUMBERS, bins)))
+        self._bins_of_levels = bins
+        if count > 1 and self.epsilon >= _LEAST_TOGETHER:
+            few, together = self._together(BINS)
+            if together > 1 and self._worth(few, together) > _PAYS_TOGETHER * self._worth(single, 1):
+                bins, single = few, max(filter(partial(self._bearable, few, users), (*_CELL_NUMBERS, few)))
+                chosen = self._drawn(count, fit * together)
+                self._most, self._most_cells = bins**together, single ** self._together((single,))[1]
+                self._early = self.enrolled.shown.columns.size < count
+        for k in chosen:
+            columns, several = self.enrolled.hidden[k], self.enrolled.levels[k]
+            cells = len(columns) + 1 if several else single
             most = min(cells, max(bins, BINS[-1])) if several else cells
             self._binning[k] = Binning(columns, np.arange(cells) * most // cells, several)
         return bins
+
+    def _drawn(self, count: int, fit: int) -> list[int]:
+        """Return the numbers of ``fit`` of the ``count`` protected features, drawn at random where not all fit."""
+        if fit >= count:
+            return list(range(count))
+        return self.enrolled.streams.generator("features").permutation(count)[:fit].tolist()
+
+    def _together(self, choices: Iterable[int]) -> tuple[int, int]:
+        """Return the number of bins among ``choices``, and that of features told together, that teach the most."""
+        pairs = [(bins, number) for bins in choices for number in _TOGETHER if bins**number <= _MOST_JOINT]
+        return max(pairs, key=lambda pair: self._worth(*pair))
+
+    def _worth(self, bins: int, together: int) -> float:
+        """What a report on so many features, in so many bins each, teaches of their effects."""
+        joint = bins**together
+        width = levels.best_width(self.epsilon, self.targets.size, joint)
+        return _WORTH[bins] * together / levels.total_variance(self.epsilon, width, joint)
 
     def _bearable(self, bins: int, users: int, cells: int) -> bool:
         """Return True if half of the users can be asked for cells instead of bins, without much more noise or doubt."""
@@ -285,46 +382,75 @@ class Curator:
 
     def _asked(self, stage: int) -> list[int]:
         """Indices of the protected features of which a stage (0 to 3) asks, the more probable to matter first."""
-        ranked = sorted(self._binning, key=lambda k: -self._probability.get(k, 0.0))
+        coarse = [k for k in self._binning if k < len(self.enrolled.hidden)]
+        ranked = sorted(coarse, key=lambda k: -self._probability.get(k, 0.0))
         if stage < 2:
             return ranked[: -(-len(ranked) // (stage + 1))]
         enough = [k for k in ranked if self._probability[k] >= (_MAY_PAY if stage == 2 else _PAYS)]
-        return enough or ranked[: stage - 2]
+        return self._refined(enough or ranked[: stage - 2])
+
+    def _refined(self, features: list[int]) -> list[int]:
+        """Return the features, or their finer bins as features of their own where so few can be told finely.
+
+        What the coarser bins have taught is taken off on the device, and the finer ones add to it.
+        """
+        if self._most == 1 or not features:
+            return features
+        number = len(features)
+        affordable = [bins for bins in BINS if bins**number <= _MOST_JOINT]
+        bins = max(affordable, key=lambda bins: self._worth(bins, number), default=1)
+        finer = {}
+        for k in features:
+            binning, finer[k] = self._finer.get((k, bins)), len(self.enrolled.hidden) + k
+            if finer[k] not in self._binning and binning is not None and binning.bins > self._binning[k].bins:
+                self._binning[finer[k]] = binning
+        return [finer[k] if finer[k] in self._binning else k for k in features]
 
     def _join(self, feature: int, bins: int) -> None:
         """Join the equal cells of a feature (by index), about which the first stage asked, to at most ``bins`` bins.
 
         Earlier reports count in these bins from now on, unless labels decided the bins: then they are dropped.
         """
-        binning, (products, indicators, *others) = self._binning[feature], self._joint[feature]
-        bin_of, by_label = binning.joined(products[0], indicators[0], bins)
+        binning = self._binning[feature]
+        products, indicators, *_ = self._told(feature)
+        if binning.levels:
+            bins = self._bins_of_levels
+        elif self._most > 1:
+            for more in filter(bins.__lt__, BINS):
+                finer, _ = binning.joined(products, indicators, more)
+                self._finer[feature, more] = replace(binning, bin_of_cell=finer[binning.bin_of_cell])
+        bin_of, by_label = binning.joined(products, indicators, bins)
         self._binning[feature] = replace(binning, bin_of_cell=bin_of[binning.bin_of_cell])
+        for told in self._joint[feature]:
+            told.joined[feature] = bin_of
         if by_label:  # these reports would find again what they have chosen
             self._joint.pop(feature)
             return
-        member = np.eye(bin_of.max() + 1)[bin_of]
-        self._joint[feature] = [products[0] @ member], [indicators[0] @ member], *others
         self._estimate(feature)
 
-    def question(self, users: np.ndarray, feature: int = -1) -> Question:
-        """Return the question to users, given the reports so far, for a protected feature or none.
+    def _told(self, feature: int) -> list[np.ndarray]:
+        """Return what all joint reports say of a feature: see :meth:`Told.of`."""
+        told = zip(*[told.of(feature, self.effects) for told in self._joint[feature]], strict=True)
+        return [np.concatenate(arrays) for arrays in told]
 
-        ``users`` are indices, ``feature`` a number among the hidden ones (-1: none).
+    def question(self, users: np.ndarray, features: tuple[int, ...] = ()) -> Question:
+        """Return the question to users, given the reports so far, for some protected features or none.
+
+        ``users`` are indices, ``features`` numbers among the hidden ones.
         """
-        binning = self._binning.get(feature)
-        bins = 1 if binning is None else binning.bins
+        binnings, bins = tuple(self._binning[k] for k in features), self._joint_bins(features)
         (lo, hi), m = self.y_range, users.size
         center, half, width = np.full(m, (lo + hi) / 2), np.full(m, (hi - lo) / 2), levels.RANGE_WIDTH
         if self._model is not None:
             model, width = self._model, levels.best_width(self.epsilon, self.targets.size, bins)
-            for block, features in self.enrolled.blocks(users):
-                self._expected[block] = model.predict(features)
-                self._deviation[block] = np.sqrt(model.variance(features) + model.residual_variance)
+            for block, kernels in self.enrolled.blocks(users):
+                self._expected[block] = model.predict(kernels)
+                self._deviation[block] = np.sqrt(model.variance(kernels) + model.residual_variance)
             half = np.minimum(width * self._deviation[users], half)
             center = np.clip(self._expected[users], lo + half, hi - half)
         report = LevelReport(self.epsilon, levels.best_levels(self.epsilon, width, bins), bins)
-        effects = {k: effect for k, effect in self.effects.items() if k != feature}
-        return Question(users, center, half, report, width, feature, binning, effects)
+        effects = {k: effect for k, effect in self.effects.items() if k not in features}
+        return Question(users, center, half, report, width, features, binnings, effects)
 
     def learn(self, question: Question, reports: np.ndarray) -> None:
         """Read the reports of a group and refit."""
@@ -340,8 +466,8 @@ class Curator:
         scale = half / placed.slope
         self.targets[users] = question.center + half * placed.expected + scale * (unit - placed.clipped)
         self.noise[users] = scale**2 * placed.noise
-        if question.feature >= 0:
-            self._learn_effect(question, reports, scale, scale * placed.clipped)
+        if question.features:
+            self._learn_effects(Told(question, reports, scale, scale * placed.clipped))
         self.seen = np.concatenate([self.seen, users])
         self._refit(users)
 
@@ -351,29 +477,24 @@ class Curator:
             self._moments.add(features, self.targets[block], self.noise[block])
         self._model = GaussianAverage(self._moments)
 
-    def _learn_effect(self, question: Question, reports: np.ndarray, scale: np.ndarray, middle: np.ndarray) -> None:
-        """Store joint reports (residual, bin) on a protected feature, estimate its effects, take them off the labels.
-
-        ``scale`` and ``middle`` (k,) map a report to the label's units: half-width, and what is expected without the
-        feature.
-        """
-        report, feature = question.report, question.feature
-        indicators = report.indicators(reports)
-        # What is expected of the residual without the feature is no effect of it.
-        products = scale[:, None] * report.products(reports) - middle[:, None] * indicators
-        floors = scale**2 * report.empty_variance
-        parts = self._joint.setdefault(feature, ([], [], [], []))
-        for collected, values in zip(parts, (products, indicators, floors, question.users), strict=True):
-            collected.append(values)
-        # The public features are fitted to the residuals of the protected one.
-        self.targets[question.users] -= indicators @ self._estimate(feature)
+    def _learn_effects(self, told: Told) -> None:
+        """Store joint reports on protected features, estimate their effects, take them off the labels."""
+        question, features = told.question, told.question.features
+        for feature in features:
+            self._joint.setdefault(feature, []).append(told)
+        for _ in range(1 if len(features) == 1 else _SWEEPS):
+            for feature in features:
+                self._estimate(feature)
+        # The public features are fitted to the residuals of the protected ones.
+        for feature, part in zip(features, question.parts, strict=True):
+            self.targets[question.users] -= question.report.indicators(told.reports, part) @ self.effects[feature][1]
 
     def _estimate(self, feature: int) -> np.ndarray:
         """Estimate a feature's effects (bins,) from all joint reports; keep them and their probability.
 
         ``feature`` is its index among the hidden ones.
         """
-        products, indicators, floors, users = (np.concatenate(arrays) for arrays in self._joint[feature])
+        products, indicators, floors, users = self._told(feature)
         units = None if self.enrolled.units is None else self.enrolled.units[users]
         binning, variance = self._binning[feature], self.result().residual_variance
         linear = 0.0 if binning.levels else LINEAR
