@@ -57,7 +57,7 @@ def stated(y: np.ndarray, unit: str) -> np.ndarray:
 
 @_named
 def log_linear(y: np.ndarray, weights: Sequence[float], floor: float = 0.0) -> np.ndarray:
-    """An exponent, a difference of exponents, or the logarithm of a ratio of scores.
+    """Weighted sum of logarithms of scores: of a ratio, an exponent, or a difference of exponents.
 
     The natural logarithms of scores y (..., k) above ``floor`` are summed with the ``weights`` (k,).
     """
@@ -102,14 +102,17 @@ def spread(y: np.ndarray) -> np.ndarray:
 
 @_named
 def ratio_of_spreads(y: np.ndarray) -> np.ndarray:
-    """Range of the second half of the scores divided by the range of the first half."""
+    """Range (largest minus smallest score) of a curve divided by the range of the curve it is compared with.
+
+    The last axis of y has the curve that is compared with first.
+    """
     first, second = np.split(y, 2, axis=-1)
     return spread(second) / np.maximum(spread(first), 1e-300)
 
 
 @_named
 def gap_of_best(y: np.ndarray) -> np.ndarray:
-    """Smallest score of the second curve minus the smallest score of the first curve.
+    """Smallest score of a competing curve minus the smallest score of the curve said to be better.
 
     The first half of the last axis of y is the first curve. It is above 0 where the first curve is better.
     """
@@ -119,7 +122,7 @@ def gap_of_best(y: np.ndarray) -> np.ndarray:
 
 @_named
 def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 1) -> np.ndarray:
-    """Slope of the location of the best score, over the curves in their order.
+    """Slope, from curve to curve, of the place on the axis where a curve has its best score.
 
     The last axis of y has ``curves`` curves one after the other, each at the places ``x``; best is least, or with
     ``sign=-1`` largest. The slope is in units of x a curve.
@@ -132,13 +135,16 @@ def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 
 
 @_named
 def excess_over_best(y: np.ndarray, floor: float) -> np.ndarray:
-    """Relative excess of the first score over the smallest of the others, both above ``floor``."""
+    """Relative excess of a method's score over the best of the others; the noise (if any) is subtracted from both.
+
+    The method is first on the last axis of y; the noise is ``floor``.
+    """
     return (y[..., 0] - floor) / (y[..., 1:].min(axis=-1) - floor) - 1
 
 
 @_named
 def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
-    """Largest relative excess over the best curve at the same place, of the curve where it is smallest."""
+    """The smallest, over curves, of a curve's largest relative excess over the best curve at a place."""
     above = y.reshape(*y.shape[:-1], curves, -1) - floor
     return (above / above.min(axis=-2, keepdims=True) - 1).max(axis=-1).min(axis=-1)
 
@@ -147,7 +153,7 @@ def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
 def rank_sum_gap(
     y: np.ndarray, columns: int, proposed: int, ties: str, sign: float = 1, all_proposed: bool = True
 ) -> np.ndarray:
-    """Rank sum of the best competitor minus that of the worst proposed method (of the best, where one is enough).
+    """Rank sum of the best competitor minus that of the worst proposed method (the best, if one suffices).
 
     Cells are a table row by row, the proposed columns first; a missing cell ranks last. One is enough unless
     ``all_proposed``.
@@ -168,22 +174,28 @@ def wins_gap(y: np.ndarray, columns: int, proposed: int, sign: float = 1) -> np.
 
 @_named
 def median_ratio(y: np.ndarray) -> np.ndarray:
-    """Median of the ratios of the first half of the scores to the second half."""
+    """Median over cells of a method's score divided by that of the method it is compared with.
+
+    The last axis of y has the scores of the one, then those of the other.
+    """
     first, second = np.split(y, 2, axis=-1)
     return np.median(first / second, axis=-1)
 
 
 @_named
 def log_gap(y: np.ndarray, first: int) -> np.ndarray:
-    """Decimal logarithm of the smallest of the ``first`` scores divided by the largest of the others."""
+    """Decimal logarithm of the smallest score of one group of methods divided by the largest of the other group.
+
+    The ``first`` scores are the one group.
+    """
     return np.log10(np.nanmin(y[..., :first], axis=-1) / np.nanmax(y[..., first:], axis=-1))
 
 
 @_named
 def gained_or_vanished(y: np.ndarray, weights: Sequence[float], vanished: float) -> np.ndarray:
-    """The larger of a difference of exponents and of the logarithm of ``vanished`` over the last ratio.
+    """The larger of two: a difference of exponents; log of an allowed ratio divided by the last ratio to a reference.
 
-    Cells are a curve and then its reference, at the same places.
+    Cells are a curve and then its reference, at the same places; the ratio that is allowed is ``vanished``.
     """
     first, second = np.split(y, 2, axis=-1)
     return np.maximum(log_linear(y, weights), np.log(vanished * second[..., -1] / first[..., -1]))
@@ -200,7 +212,7 @@ UNITS = {
     "gained_or_vanished": "natural logarithms",
     "log_gap": "decimal logarithms",
     "trend": "correlation, without a unit",
-    "trend_of_best": "places a curve",
+    "trend_of_best": "units of the axis per curve",
     "ratio_of_spreads": "ratio, without a unit",
     "median_ratio": "ratio, without a unit",
     "excess_over_best": "share of the best error",

@@ -270,7 +270,7 @@ def _print(method: Method, experiment: Experiment, ranks: pd.DataFrame, selectio
     print(f"{method.title} in {experiment.name}, {of_method['sets'].iloc[0]}, {CHOSEN[selection]}")
     one = of_method.iloc[0]
     adds = "users add to public data" if one["held_out_beside"] == "public" else "gain over the constant"
-    print(f"inputs: {one['inputs']}; {adds}, 1 - loss / loss of the reference, is in per cent [95 % over data sets]")
+    print(f"inputs: {one['inputs']}; {adds}, 1 - (loss) / (loss of the reference), in per cent [95 % over data sets]")
     heads = (
         "epsilon  rank [95 %] of n, development won:lost  loss over constant, non-private       bits  s a fit  first"
     )

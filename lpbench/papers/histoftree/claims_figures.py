@@ -219,7 +219,7 @@ def no_single_choice(results: Evidence) -> Iterator[Instance]:
 
 @checks("H8", "no single s, excess", above(0, -NEAR), not_counted_because=STRICTER)
 def no_single_choice_in_excess(results: Evidence) -> Iterator[Instance]:
-    """Every fixed s has, at some γ, an error above the label noise more than 10 % larger than the best s has."""
+    """Every fixed s has, at some γ, an excess over the label noise more than 10 % above that of the best s."""
     yield from _no_single(results, NOISE, NEAR)
 
 
@@ -231,5 +231,5 @@ def adaptive_is_near_the_best(results: Evidence) -> Iterator[Instance]:
 
 @checks("H8", "adaptive, excess", below(0, NEAR), quantifier="every", not_counted_because=STRICTER)
 def adaptive_is_near_the_best_in_excess(results: Evidence) -> Iterator[Instance]:
-    """At every γ, the error above the label noise of AdHistOfTree is at most 10 % larger than the best fixed s has."""
+    """At every γ, AdHistOfTree's excess over the label noise is at most 10 % above that of the best fixed s."""
     yield from _adaptive(results, NOISE, NEAR)

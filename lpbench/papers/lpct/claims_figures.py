@@ -23,7 +23,7 @@ _NAMES = {LPCT: "LPCT", ONLY_P: "LPCT-P", ONLY_Q: "LPCT-Q", PRUNE: "LPCT-prune"}
 _AGAINST_BUDGET = ("lpct/figure4a", "lpct/figure4b")
 #: Public rows beyond which a curve is called flat, and the change of accuracy that still counts as flat.
 KNEE, FLAT = 50, 0.02
-FIFTH = "the slope beyond 50 rows had to be at most a fifth of the slope before, which the paper does not say"
+FIFTH = "the slope beyond 50 rows had to be at most a fifth of the slope up to 50, which the paper does not say"
 PLACE_FIRST = "the location of the best value was chosen and judged on the same replications, and the ε were pooled"
 #: The settings of LPCT-R that the authors searched.
 AUTHORS = "min_samples_leaf=1"
@@ -286,7 +286,7 @@ for _name, _method in (("LPCT", LPCT), ("LPCT-P", ONLY_P)):
 
 @checks("L9", "LPCT-P flat", within(FLAT))
 def private_alone_is_flat(results: Evidence) -> Iterator[Instance]:
-    """LPCT-P changes by under 2 percentage points from 50 to 200 public rows, at budgets where its print does."""
+    """LPCT-P changes by under 2 percentage points from 50 to 200 public rows, at budgets where it does so in print."""
     published = results if isinstance(results, Published) else Published(results)
     printed = by_epsilon(published, "lpct/figure6b", ONLY_P)
     for epsilon, curve in by_epsilon(results, "lpct/figure6b", ONLY_P).items():
@@ -331,7 +331,7 @@ each_budget(
     quantifier="each",
     rule_changes=PLACE_FIRST,
 )
-_moves("L10", "best depth", "7a", LPCT, "The depth of the best accuracy grows over the budgets in their order.")
+_moves("L10", "best depth", "7a", LPCT, "The depth with the best accuracy grows with the budget.")
 each_budget(
     "L21",
     "rises",
@@ -355,7 +355,7 @@ _moves(
     "best depth",
     "7b",
     PRUNE,
-    "The depth of the query with the best accuracy grows with the budget, as that of LPCT does.",
+    "The query depth with the best accuracy grows with the budget, as LPCT's depth does.",
 )
 each_budget(
     "L11",
@@ -386,7 +386,7 @@ _moves(
     "best weight",
     "7c",
     LPCT,
-    "The best weight falls with the budget: the slope of its decimal logarithm is below 0.",
+    "The best weight falls with the budget: minus the slope of its decimal logarithm is above 0.",
     lambda weights: -np.log10(weights),
 )
 
@@ -447,7 +447,7 @@ checks.add(
     above(),
     "On average over the points, LPCT is more accurate than LPCT-R with all settings of LPCT.",
     partial(_against_random, authors=False),
-    not_counted_because="judged on the authors' settings of LPCT-R, this is the fair comparison",
+    not_counted_because="the authors' settings of LPCT-R judge the claim, and this is the fair comparison",
 )
 
 

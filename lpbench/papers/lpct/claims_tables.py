@@ -135,7 +135,7 @@ def counted_work(dataset: str, method: str) -> float:
 @checks("L18", "work", above(), effect=0, rule_changes=SECONDS_FIRST)
 def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
     """On most data sets, a fit of the faster PSGD costs more than a fit of the slowest of LPCT and PHIST: log10 of
-    the ratio, of printed seconds in the paper and of counted work here.
+    their ratio is above 0. The cost is seconds in print and counted work here.
     """  # noqa: D205 (the rule as pages print it)
     slow, quick = ("psgd_linear", "psgd_neural"), (*OURS, "phist")
     table = results.table("lpct/table3", 2.0, "", slow + quick)
@@ -148,7 +148,7 @@ def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
 
 @checks("L18", "memory", above(), effect=0)
 def dense_histogram_exceeds_memory(results: Evidence) -> Iterator[Instance]:
-    """A dense histogram with two bins an axis takes over 100 GB where no PHIST is printed: log10 of the ratio."""
+    """Where no PHIST is printed, a dense histogram of two bins per axis exceeds 100 GB: log10(size / 100 GB) > 0."""
     if results.source == "published":
         raise NotRunError("the paper's dashes are what this check explains")
     printed = printed_cells("lpct/table3")

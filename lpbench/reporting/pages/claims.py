@@ -44,7 +44,7 @@ ASKED = {
     "some": "Some instances must agree with the rule, but not all.",
     "": "The average over the instances must agree with the rule.",
 }
-#: The instances that speak against a sentence are drawn first.
+#: The instances that contradict a sentence are drawn first.
 _ORDER = (CONTRADICTS, UNDECIDED, AGREES)
 
 
