@@ -14,6 +14,7 @@ from lpbench.privacy import (
     Mechanism,
     PriorResponse,
     Records,
+    SubsetSelection,
     prior_reports,
     ranked_classes,
 )
@@ -103,3 +104,49 @@ class ClassDevice(Device[ClassQuestion]):
 
 
 CLASS = ClassDevice()
+
+
+def indicator_mechanism(epsilon: float, n_classes: int) -> GRR | SubsetSelection:
+    """Mechanism whose unbiased indicators have the least noise variance, on average over the classes.
+
+    It is randomized response for two or three classes, and from four on where the budget is large beside their number;
+    else each user hides its class in a subset.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of the report; inf: no noise.
+    n_classes : int
+        Number of classes, at least 1.
+
+    Returns
+    -------
+    GRR or SubsetSelection
+        With exactly that epsilon.
+    """
+    mechanisms = [SubsetSelection(epsilon, n_classes, size) for size in range(1, max(n_classes // 2, 1) + 1)]
+    best = mechanisms[0] if n_classes < 3 else min(mechanisms, key=indicator_variance)
+    return GRR(epsilon, n_classes) if best.size == 1 else best
+
+
+def indicator_variance(mechanism: GRR | SubsetSelection) -> float:
+    """Noise variance of an unbiased indicator, on average over the classes of a user and those of the indicator."""
+    m, (keep, stray) = mechanism.n_categories, report_probabilities(mechanism)
+    return (keep * (1.0 - keep) + (m - 1) * stray * (1.0 - stray)) / m / (keep - stray) ** 2
+
+
+def report_probabilities(mechanism: GRR | SubsetSelection) -> tuple[float, float]:
+    """Probabilities that a report is, or contains, the own class and any other given one."""
+    if isinstance(mechanism, SubsetSelection):
+        return mechanism.probabilities
+    keep, stray = mechanism.channel()[0, :2]
+    return float(keep), float(stray)
+
+
+def indicators(mechanism: GRR | SubsetSelection, reports: np.ndarray) -> np.ndarray:
+    """Unbiased indicators (n_classes, n) from reports (n,), or subsets (n, size)."""
+    keep, stray = report_probabilities(mechanism)
+    is_inside = np.zeros((mechanism.n_categories, len(reports)), dtype=bool)
+    for members in np.reshape(reports, (len(reports), -1)).T:
+        is_inside[members, np.arange(len(reports))] = True
+    return (is_inside - stray) / (keep - stray)

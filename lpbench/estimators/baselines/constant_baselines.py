@@ -6,11 +6,11 @@ from typing import Self
 import numpy as np
 
 from lpbench.estimators.base import LocalClassifier, LocalRegressor, check_epsilon
-from lpbench.estimators.private_classes import CLASS, ClassQuestion
+from lpbench.estimators.private_classes import CLASS, ClassQuestion, indicator_mechanism
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.estimators.privatised_labels.numbers import NUMBER, NumberQuestion, best_unbiased
 from lpbench.estimators.tuning_free.gaussian_average import LEVEL, typical_variance
-from lpbench.privacy import GRR, Users
+from lpbench.privacy import Users
 
 
 @dataclass(eq=False, repr=False)
@@ -116,6 +116,8 @@ class PrivateConstant(PrivateMean):
 class PrivateMajority(LocalClassifier):
     """Predict the most frequent class of labels privatised by randomized response.
 
+    Of four and more classes a random subset is sent where its noise is less (:func:`.indicator_mechanism`).
+
     Parameters
     ----------
     epsilon : float
@@ -147,9 +149,9 @@ class PrivateMajority(LocalClassifier):
 
     def learn(self, users: Users) -> Self:
         """Ask for randomized classes and keep their unbiased shares, of which the largest is predicted."""
-        mechanism = GRR(check_epsilon(self.epsilon), self.classes_.size)
+        mechanism = indicator_mechanism(check_epsilon(self.epsilon), self.classes_.size)
         reports = users.ask(CLASS, ClassQuestion(mechanism))
-        counts = np.bincount(reports, minlength=self.classes_.size)
+        counts = np.bincount(reports.ravel(), minlength=self.classes_.size)
         self.shares_ = mechanism.estimate(counts, users.n) / users.n
         return self
 

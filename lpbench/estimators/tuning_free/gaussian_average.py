@@ -77,6 +77,12 @@ class Moments:
             parts = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(self.kernels, parts, strict=True)]
         self.kernels = parts
 
+    def only(self, kernel: int) -> Moments:
+        """Return the same sums with one kernel."""
+        alone = self.without(Moments(self.y_range, self.spreads))
+        alone.kernels = [self.kernels[kernel]]
+        return alone
+
     def without(self, fold: Moments) -> Moments:
         """Return the sums over all reports but those of a fold, by subtraction."""
         remaining = Moments(self.y_range, self.spreads)
@@ -143,11 +149,29 @@ class GaussianAverage:
             models, likelihood = self._fit_kernel(sums, square, V, h)
             self._models.append(models)
             evidence.append(likelihood + prior)
-        log_weights = np.concatenate(evidence)
-        self.weights = np.exp(log_weights - logsumexp(log_weights))
         kernels = len(moments.kernels)
-        self.label_variance = float(self.weights @ np.concatenate([variances, np.tile(V, kernels)]))
-        self.residual_variance = float(self.weights @ np.concatenate([variances, np.tile(V * (1.0 - h), kernels)]))
+        self._log_prior = np.concatenate([np.log(0.5) + log_prior, np.tile(prior, kernels)])
+        self._log_evidence = np.concatenate(evidence)
+        self._label_variances = np.concatenate([variances, np.tile(V, kernels)])
+        self._residual_variances = np.concatenate([variances, np.tile(V * (1.0 - h), kernels)])
+        self._weigh(self._log_evidence)
+
+    def _weigh(self, log_weights: np.ndarray) -> None:
+        """Set the models' weights from their logarithms, up to a constant, and the variances that follow from them."""
+        self.weights = np.exp(log_weights - logsumexp(log_weights))
+        self.label_variance = float(self.weights @ self._label_variances)
+        self.residual_variance = float(self.weights @ self._residual_variances)
+
+    @staticmethod
+    def weigh_together(averages: Sequence[GaussianAverage]) -> None:
+        """Give fits to the indicators of all classes, under one prior, one posterior of the models.
+
+        Indicators sum to one, so that those of K classes say as much as K - 1 that are independent.
+        """
+        prior, share = averages[0]._log_prior, 1.0 - 1.0 / len(averages)
+        total = prior + share * sum(average._log_evidence - prior for average in averages)
+        for average in averages:
+            average._weigh(total)
 
     def _fit_kernel(
         self, sums: Sequence[np.ndarray], square: float, V: np.ndarray, h: np.ndarray

@@ -34,18 +34,25 @@ def grown(
     classes: int = 0,
     splitter: type = BestSplitter,
 ) -> Any:
-    """Tree of scikit-learn, without its checks, which take longer than a small tree; ``tried``: features of a cut."""
-    values = np.array([max(classes, 1)])  # numbers in a leaf
-    criterion = Gini(1, values) if classes else MSE(1, y.size)
+    """Tree of scikit-learn, without its checks, which take longer than a small tree; ``tried``: features of a cut.
+
+    ``y`` is (n,), or (n, outputs) for several labels of a row.
+    """
+    outputs = 1 if y.ndim == 1 else y.shape[1]
+    values = np.full(outputs, max(classes, 1))  # numbers in a leaf
+    criterion = Gini(1, values) if classes else MSE(outputs, len(y))
     cuts = splitter(criterion, tried, leaf, 0.0, state, None)
-    tree = Tree(X.shape[1], values, 1)
+    tree = Tree(X.shape[1], values, outputs)
     builder = DepthFirstTreeBuilder(cuts, 2 * leaf, leaf, 0.0, np.iinfo(np.int32).max, 0.0)
-    builder.build(tree, X, np.ascontiguousarray(y[:, None], dtype=np.float64), weight)
+    builder.build(tree, X, np.ascontiguousarray(y.reshape(-1, outputs), dtype=np.float64), weight)
     return tree
 
 
 class HalfForest:
-    """Forest of trees grown on random halves of weighted rows X (n, k), with out-of-half predictions of each row."""
+    """Forest of trees grown on random halves of weighted rows X (n, k), with out-of-half predictions of each row.
+
+    Several labels of a row, (n, outputs), are predicted together, by the same cuts.
+    """
 
     left_out: np.ndarray  # mean prediction of each row, or of those that are ``read``, by trees that did not see it
 
@@ -61,13 +68,13 @@ class HalfForest:
     ) -> None:
         """Grow trees on random halves of the rows; average each row's predictions over trees that left it out.
 
-        X (n, k), y (n,) and ``weight`` (n,) are the rows, ``leaf`` the least leaf size, ``read`` the rows to be
-        predicted, and ``units`` the person of each row, who is left out with all of hers.
+        X (n, k), y (n,) or (n, outputs) and ``weight`` (n,) are the rows, ``leaf`` the least leaf size, ``read`` the
+        rows to be predicted, and ``units`` the person of each row, who is left out with all of hers.
         """
         X = X.astype(np.float32)
-        n = y.size
+        n = len(y)
         # Impurities of labels far from zero would lose digits.
-        center = np.average(y, weights=weight)
+        center = np.average(y, axis=0, weights=weight)
         # Features that cut the rows alike tie; errors of rounding, which differ between processors, must not choose.
         bits = bits_of_exact_sums(n, factors=2)
         step = grid_step(y - center, bits)
@@ -75,7 +82,7 @@ class HalfForest:
         y, weight = on_grid(y, step) - self._center, on_grid(weight, grid_step(weight, bits))
         # made anew for a tree it would ask the system for entropy each time
         self.trees, state = list[Any](), np.random.RandomState(0)
-        total, count = np.zeros(n), np.zeros(n)
+        total, count = np.zeros(y.shape), np.zeros(n)
         order, is_read = np.arange(n) if units is None else np.unique(units), np.zeros(n, dtype=bool)
         is_read[read] = True
         for _ in range(N_TREES // 2):
@@ -90,14 +97,19 @@ class HalfForest:
                 state.seed(int(rng.integers(2**31 - 1)))
                 tree = grown(X[seen], y[seen], weight[seen], leaf, max(1, X.shape[1] // 2), state)
                 self.trees.append(tree)
-                total[unseen_rows] += tree.predict(X[unseen_rows])[:, 0]
+                total[unseen_rows] += _labels(tree, X[unseen_rows])
                 count[unseen_rows] += 1
-        self.left_out = self._center + total[read] / count[read]
+        self.left_out = self._center + (total[read].T / count[read]).T
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Mean prediction of the trees at rows X (m, k), shape (m,)."""
+        """Mean prediction of the trees at rows X (m, k), shape (m,) or (m, outputs)."""
         X = X.astype(np.float32)
-        return self._center + sum(tree.predict(X)[:, 0] for tree in self.trees) / len(self.trees)
+        return self._center + sum(_labels(tree, X) for tree in self.trees) / len(self.trees)
+
+
+def _labels(tree: Any, X: np.ndarray) -> np.ndarray:
+    """Prediction of one tree at rows X (m, k), shape (m,) or (m, outputs)."""
+    return tree.predict(X)[..., 0]
 
 
 class SharedForest:

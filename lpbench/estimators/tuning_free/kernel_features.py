@@ -1,5 +1,7 @@
 """Finite features of the kernels that the Gaussian processes use, from features some of which are not shown."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
@@ -33,7 +35,7 @@ class ShownFeatures:
 
 
 class KernelFeatures:
-    """Features whose inner products approximate three kernels: linear, Gaussian, and Laplacian plus linear.
+    """Features whose inner products approximate kernels: linear, Gaussian, and Laplacian plus linear.
 
     Each has mean zero and mean squared norm one over training rows (at most 4096 of them), so that the variance of a
     Gaussian process is on the scale of the label. The Gaussian kernel is exp(-r^2 / m) and the Laplacian one
@@ -42,8 +44,12 @@ class KernelFeatures:
     are more numerous than the landmarks.
     """
 
-    def __init__(self, Z: np.ndarray, rng: np.random.Generator) -> None:
-        """Draw landmarks and scale each kernel's features: centered, with a mean squared norm of one."""
+    def __init__(self, Z: np.ndarray, rng: np.random.Generator, scales: Sequence[float] = (1.0,)) -> None:
+        """Draw landmarks and scale each kernel's features: centered, with a mean squared norm of one.
+
+        There is a Gaussian kernel exp(-r^2 / (s m)) for each s of ``scales``.
+        """
+        self._scales = tuple(scales)
         order = rng.permutation(len(Z))
         self._landmarks = Z[order[:N_LANDMARKS]]
         sample = Z[order[:_N_PAIRS]]
@@ -62,21 +68,21 @@ class KernelFeatures:
             self._norms.append(norm if norm > 1e-9 else 1.0)
 
     def _grams(self, Z: np.ndarray) -> list[np.ndarray]:
-        """Kernel matrices (n_rows, n_landmarks) between rows Z (n_rows, k) and landmarks: Gaussian and Laplacian.
+        """Kernel matrices (n_rows, n_landmarks) between rows Z (n_rows, k) and landmarks: Gaussian ones and Laplacian.
 
-        A linear one is the third where the columns are more numerous than ``N_LANDMARKS``.
+        A linear one is the last where the columns are more numerous than ``N_LANDMARKS``.
         """
         marks, squared = self._landmarks, cdist(Z, self._landmarks, "sqeuclidean") / self._scale
-        grams = [np.exp(-squared), np.exp(-np.sqrt(squared))]
+        grams = [*(np.exp(-squared / scale) for scale in self._scales), np.exp(-np.sqrt(squared))]
         return [*grams, Z @ marks.T] if marks.shape[1] > N_LANDMARKS else grams
 
     def _raw(self, Z: np.ndarray) -> list[np.ndarray]:
         approximated = [gram @ root for gram, root in zip(self._grams(Z), self._maps, strict=True)]
-        linear = approximated.pop() if len(approximated) > 2 else Z
+        linear = approximated.pop() if len(approximated) > len(self._scales) + 1 else Z
         return [linear, *approximated]
 
     def transform(self, Z: np.ndarray) -> list[np.ndarray]:
         """Features of rows Z (m, k) under each kernel: list of ndarrays of shape (m, number of features)."""
         parts = zip(self._raw(Z), self._centers, self._norms, strict=True)
-        linear, gaussian, laplacian = ((F - center) / norm for F, center, norm in parts)
-        return [linear, gaussian, np.hstack([laplacian, linear]) / np.sqrt(2.0)]
+        linear, *gaussian, laplacian = ((F - center) / norm for F, center, norm in parts)
+        return [linear, *gaussian, np.hstack([laplacian, linear]) / np.sqrt(2.0)]

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,11 +23,11 @@ _FAVOR = 0.9
 #: Parts of the persons that are predicted by the others, where persons have several rows.
 _FOLDS = 8
 #: Smallest share of the label's variance that the forest is built to find.
-_LEAST_SIGNAL = 0.03
+LEAST_SIGNAL = 0.03
 #: Fewer users than this make no forest.
-_FEWEST_FOR_FOREST = 20
+FEWEST_FOR_FOREST = 20
 #: Most reports that the weights of the mixture are read from.
-_MOST_COMPARED = 20_000
+MOST_COMPARED = 20_000
 #: Kernel features of rows that are predicted.
 _AT_ROWS = Shared(1)
 
@@ -44,7 +44,7 @@ class Fitted:
     shown: ShownFeatures
     kernels: KernelFeatures
     model: GaussianAverage
-    forest: SharedForest | None
+    forest: Any  # a forest with left_out and predict, or None
     weights: np.ndarray  # of constant, processes, forest, the public score as it is, and the model without it
     effects: Mapping[int, Effect]
     left_out: np.ndarray  # predictions of reports that the parts have not seen
@@ -67,19 +67,19 @@ class Fitted:
         """Fit forest and mixture to the targets of the users who were seen, and their noise variances."""
         # A leaf is to average as many reports as bring the variance of its mean down to half of that of the signal.
         spread = model.residual_variance + model.report_variance
-        signal = max(model.label_variance - model.residual_variance, _LEAST_SIGNAL * model.label_variance)
+        signal = max(model.label_variance - model.residual_variance, LEAST_SIGNAL * model.label_variance)
         leaf, forest = math.ceil(settled(2.0 * spread / signal)), None
         weight = 1.0 / (model.residual_variance + noise[seen])
         weight /= weight.mean()
-        enough = seen.size >= max(2 * leaf, _FEWEST_FOR_FOREST) and enrolled.shown.columns.size > 0
-        compared_rows = np.arange(0, seen.size, -(-seen.size // _MOST_COMPARED))
+        enough = seen.size >= max(2 * leaf, FEWEST_FOR_FOREST) and enrolled.shown.columns.size > 0
+        compared_rows = np.arange(0, seen.size, -(-seen.size // MOST_COMPARED))
         units = None if enrolled.units is None else enrolled.units[seen]
         if "forest" in parts and enough:
             leaf, rng = min(leaf, seen.size // 8), enrolled.streams.generator("tree")
             forest = SharedForest(enrolled.Z[seen], targets[seen], weight, leaf, rng, compared_rows, units)
         reports, weight = targets[seen[compared_rows]], weight[compared_rows]
         units = None if units is None else units[compared_rows]
-        constant, process = _left_out(enrolled, model, targets, noise, seen, compared_rows)
+        constant, process = left_out(enrolled, model, targets, noise, seen, compared_rows)
         columns = {0: constant} | ({1: process} if "gp" in parts else {})
         if forest is not None:
             columns[2] = forest.left_out
@@ -117,7 +117,7 @@ class Fitted:
         return np.sqrt(self.model.variance(features) + self.model.residual_variance)
 
 
-def _left_out(
+def left_out(
     enrolled: Enrolled,
     model: GaussianAverage,
     targets: np.ndarray,

@@ -7,15 +7,22 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from lpbench.estimators.base import check_epsilon
-from lpbench.estimators.private_classes import CLASS, ClassQuestion
+from lpbench.estimators.private_classes import (
+    CLASS,
+    ClassQuestion,
+    indicator_mechanism,
+    indicator_variance,
+    indicators,
+)
 from lpbench.estimators.result_cache import Shared
 from lpbench.estimators.tuning_free.calibration import Calibration, Design
+from lpbench.estimators.tuning_free.class_posterior import SCALES, fit_classes
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments, Spreads
 from lpbench.estimators.tuning_free.indicators import IndicatorClassifier
 from lpbench.estimators.tuning_free.mixture import Fitted
 from lpbench.estimators.tuning_free.public_score import NOTE, PublicScore
 from lpbench.estimators.tuning_free.rounds import BLOCK, Enrolled
-from lpbench.privacy import GRR, Users
+from lpbench.privacy import Users
 
 #: Public rows that stand in for what a user protects, the most among which they are sought, and how near ties are.
 _NEAREST, _MOST_ROWS, _TIE = 4, 1024, 1e-9
@@ -31,7 +38,8 @@ _EXPECTED = Shared(1)
 class ResidualScore(IndicatorClassifier):
     """Private classification with masks, a public sample, both or neither, without a parameter to tune.
 
-    Where users show features, each sends its class by randomized response. Gaussian processes and a forest on what is
+    Where users show features, each sends its class, by randomized response or, of four and more classes where that has
+    less noise, hidden in a subset. Gaussian processes and a forest on what is
     shown are fitted to unbiased indicators, less the part of a public score that follows from what is shown; the
     prediction adds the score of the complete record. It is a mixture with the private constant or, beside a score, with
     that as it is and the model without it, weighted by reports that the parts have not seen (:func:`.fit_indicators`).
@@ -90,7 +98,7 @@ class ResidualScore(IndicatorClassifier):
         if self.protects == "record" or users.mask.all():
             self.models_ = Calibration.of(users, self.public_, self.epsilon, n_classes, seed, self._design)
             return self
-        enrolled = Enrolled.of(users, streams)
+        enrolled = Enrolled.of(users, streams, SCALES if n_classes > 2 else (1.0,))
         if rows is not None and self.public_ is not None:
             inputs = enrolled, users.public_features, rows.X, self.public_
             expected = _EXPECTED(inputs, lambda: _expected_of_shown(*inputs))
@@ -109,44 +117,43 @@ class ResidualScore(IndicatorClassifier):
 def fit_indicators(
     users: Users, n_classes: int, epsilon: float, enrolled: Enrolled, expected: tuple[np.ndarray, np.ndarray] | None
 ) -> list[Fitted]:
-    """Regress indicators of classes on what users show; every user sends its class by randomized response.
+    """Regress indicators of classes on what users show; every user sends its class at the whole budget.
 
-    Of two classes the second is regressed, else each. Of an indicator no other report has less noise, and its variance
-    follows from its mean, so that the prior variances are those of indicators. Of a public score the part that follows
-    from what users show is subtracted and what is left is regressed, too: that prediction is to be added to the score
-    of the complete record. ``expected``: the mean of the score given what users show, (classes, n), and its variance.
+    Of two classes the second is regressed, else each, under one posterior (:func:`.fit_classes`). The report is that
+    whose indicators have least noise (:func:`.indicator_mechanism`), and the variance of an indicator follows from its
+    mean, so that the prior variances are those of indicators. Of a public score the part that follows from what users
+    show is subtracted and what is left is regressed, too: that prediction is to be added to the score of the complete
+    record. ``expected``: the mean of the score given what users show, (classes, n), and its variance.
     """
     if n_classes == 1:
         return []
-    mechanism = GRR(float(epsilon), n_classes)
+    mechanism = indicator_mechanism(float(epsilon), n_classes)
     reports = users.ask(CLASS, ClassQuestion(mechanism))
-    truth, stray = mechanism.channel()[0, :2]
     # The noise of an indicator that is one in a class's share of the users, here one over the number of classes.
-    variance = (truth * (1.0 - truth) + (n_classes - 1) * stray * (1.0 - stray)) / n_classes / (truth - stray) ** 2
-    noise, least = np.full(users.n, variance), int(n_classes == 2)
-    targets = ((reports == np.arange(least, n_classes)[:, None]) - stray) / (truth - stray)
-    fitted: list[Fitted] = _fitted(enrolled, targets, noise, ((0.0, 1.0), _INDICATOR))
+    targets, variance = indicators(mechanism, reports), indicator_variance(mechanism)
+    if n_classes > 2:
+        return fit_classes(enrolled, targets, variance, expected)
+    target, noise = targets[1], np.full(users.n, variance)
+    fitted = _fitted(enrolled, target, noise, ((0.0, 1.0), _INDICATOR))
     if expected is None:
-        return fitted
-    mean, hidden = (moment[least:] for moment in expected)
-    score = [{"expected": k, "hidden": h, "apart": a} for k, h, a in zip(mean, hidden, fitted, strict=True)]
-    return _fitted(enrolled, targets - mean, noise, ((-0.5, 0.5), _REMAINDER), score)
+        return [fitted]
+    mean, hidden = (moment[1] for moment in expected)
+    remainder = (-0.5, 0.5), _REMAINDER
+    return [_fitted(enrolled, target - mean, noise, remainder, expected=mean, hidden=hidden, apart=fitted)]
 
 
 def _fitted(
-    enrolled: Enrolled, targets: np.ndarray, noise: np.ndarray, prior: tuple[Any, Spreads], score: Any = ()
-) -> list[Fitted]:
-    """Fit a mixture to each row of ``targets`` (classes, n), unbiased indicators with noise variances ``noise`` (n,).
+    enrolled: Enrolled, target: np.ndarray, noise: np.ndarray, prior: tuple[Any, Spreads], **score: Any
+) -> Fitted:
+    """Fit a mixture to ``target`` (n,), unbiased indicators with noise variances ``noise`` (n,).
 
     ``prior`` has the arguments of :class:`.Moments`: range of the label and prior of its spread. ``score`` has further
-    settings of each fit, one mapping a row, about the public score.
+    settings of the fit, about the public score.
     """
-    seen, moments = np.arange(noise.size), [Moments(*prior) for _ in targets]
-    for block, features in enrolled.blocks(seen):  # kernel features are most of the work: once for all classes
-        for sums, target in zip(moments, targets, strict=True):
-            sums.add(features, target[block], noise[block])
-    parts = zip(moments, targets, score or [{}] * len(targets), strict=True)
-    return [Fitted.to(enrolled, GaussianAverage(sums), y, noise, seen, {}, **settings) for sums, y, settings in parts]
+    seen, moments = np.arange(noise.size), Moments(*prior)
+    for block, features in enrolled.blocks(seen):
+        moments.add(features, target[block], noise[block])
+    return Fitted.to(enrolled, GaussianAverage(moments), target, noise, seen, {}, **score)
 
 
 def _expected_of_shown(

@@ -76,13 +76,18 @@ class Enrolled:
     units: np.ndarray | None = None  # person of each user's row, numbered at random; None: everybody has one
 
     @classmethod
-    def of(cls, users: Users, streams: Streams) -> Self:
-        """Read what users show; landmarks and order are drawn from the curator's streams."""
-        inputs = users.public_features, users.groups, users.units, streams
+    def of(cls, users: Users, streams: Streams, scales: tuple[float, ...] = (1.0,)) -> Self:
+        """Read what users show; landmarks and order are drawn from the curator's streams.
+
+        ``scales`` are those of the Gaussian kernels, see :class:`.KernelFeatures`.
+        """
+        inputs = users.public_features, users.groups, users.units, streams, scales
         return _ENROLLED(inputs, lambda: cls._read(*inputs))
 
     @classmethod
-    def _read(cls, features: np.ndarray, groups: Any, units: np.ndarray | None, streams: Streams) -> Self:
+    def _read(
+        cls, features: np.ndarray, groups: Any, units: np.ndarray | None, streams: Streams, scales: tuple[float, ...]
+    ) -> Self:
         """Read the public ``features`` (n, d), NaN where protected, and draw the order in which users are asked.
 
         ``groups`` (d,) numbers the features whose one-hot columns belong together, -1 for a single column (None: all
@@ -104,9 +109,8 @@ class Enrolled:
                     "units names one person in all rows, and predictions are checked on other persons: name two"
                 )
             units = streams.generator("units").permutation(units.max() + 1)[units]
-        return cls(
-            features_shown, hidden, levels, Z, KernelFeatures(Z, streams.generator("landmarks")), order, streams, units
-        )
+        kernels = KernelFeatures(Z, streams.generator("landmarks"), scales)
+        return cls(features_shown, hidden, levels, Z, kernels, order, streams, units)
 
     def blocks(self, users: np.ndarray) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         """Users, some at a time, and their features under each kernel."""

@@ -1,0 +1,171 @@
+"""Regression of the indicators of three or more classes at once: one posterior of kernels, signal and weights for all.
+
+The most probable class does not change where the estimates of all classes are shrunk alike, and does where each is
+shrunk by what its own noisy reports say. Reports of one class seldom tell whether there is signal; those of all do.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lpbench.estimators.rounding import settled
+from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments, Spreads
+from lpbench.estimators.tuning_free.half_forest import SharedForest
+from lpbench.estimators.tuning_free.mixture import (
+    FEWEST_FOR_FOREST,
+    LEAST_SIGNAL,
+    MOST_COMPARED,
+    Fitted,
+    left_out,
+    mixture_weights,
+)
+from lpbench.estimators.tuning_free.rounds import Enrolled
+
+#: Scales of the Gaussian kernels: classes that lie in several places each need shorter ones than numbers do.
+SCALES = (0.3, 1.0, 3.0)
+#: Standard deviation of what a public score leaves, over that of an indicator: values of equal weight.
+_REMAINDER = np.array([2.0, 2.3, 2.8, 3.5, 4.5]) / 2.0
+
+
+@dataclass(frozen=True)
+class OfClass:
+    """Predictions of one class by a forest that predicts all of them."""
+
+    forest: SharedForest
+    k: int
+
+    @property
+    def left_out(self) -> np.ndarray:
+        """Mean prediction of each row by trees that did not see it."""
+        return self.forest.left_out[:, self.k]
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Mean prediction of the trees at rows X (m, k), shape (m,)."""
+        return self.forest.predict(X)[:, self.k]
+
+
+def fit_classes(
+    enrolled: Enrolled, targets: np.ndarray, noise: float, expected: tuple[np.ndarray, np.ndarray] | None
+) -> list[Fitted]:
+    """Fit one mixture with common weights to the indicators of all classes.
+
+    Parameters
+    ----------
+    enrolled : Enrolled
+        What users show.
+    targets : ndarray of shape (n_classes, n)
+        Unbiased indicators of the classes, of which there are three or more.
+    noise : float
+        Their noise variance on average over the classes.
+    expected : tuple of ndarray or None
+        Mean of a public score given what users show, (n_classes, n), and its variance, (n_classes,).
+
+    Returns
+    -------
+    list of Fitted
+        One a class; with a score each is to be added to the score of the complete record.
+    """
+    share = 1.0 / len(targets)
+    ratio = 1.0 / math.sqrt(share * (1.0 - share))
+    fitted = _together(enrolled, targets, noise, share, Spreads(np.array([ratio]), np.ones(1)))
+    if expected is None:
+        return fitted
+    mean, hidden = expected
+    spreads = Spreads(ratio * _REMAINDER, np.full(_REMAINDER.size, 1.0 / _REMAINDER.size))
+    return _together(enrolled, targets - mean, noise, 0.0, spreads, (mean, hidden, fitted))
+
+
+def _together(
+    enrolled: Enrolled,
+    targets: np.ndarray,
+    noise: float,
+    middle: float,
+    spreads: Spreads,
+    score: tuple[np.ndarray, np.ndarray, Sequence[Fitted]] | None = None,
+) -> list[Fitted]:
+    """Fit Gaussian processes and a forest to ``targets`` (n_classes, n) about ``middle``, and weigh them together.
+
+    ``score`` has the expected public scores (n_classes, n), their variances (n_classes,) and the models without them.
+    """
+    n_classes, n = targets.shape
+    seen, noises, units = np.arange(n), np.full(n, noise), enrolled.units
+    rows = np.arange(0, n, -(-n // MOST_COMPARED))
+    moments = class_moments(enrolled.blocks(seen), targets, noises, (middle - 0.5, middle + 0.5), spreads)
+    models = [GaussianAverage(sums) for sums in moments]
+    GaussianAverage.weigh_together(models)
+    forest = _forest(enrolled, models[0], targets, rows)
+    columns, hidden = [], np.zeros(5)
+    for k, model in enumerate(models):
+        constant, process = left_out(enrolled, model, targets[k], noises, seen, rows)
+        parts = {0: constant, 1: process} | ({} if forest is None else {2: forest.left_out[:, k]})
+        if score is not None:
+            parts |= {3: np.zeros(rows.size), 4: score[2][k].left_out - score[0][k][rows]}
+        columns.append(np.column_stack(list(parts.values())))
+    used = list(parts)
+    # Few persons, or users whom a score describes already, show little that is not theirs alone.
+    favored = [] if units is None else [[0]]
+    if score is not None:
+        favored, hidden[4] = [[*range(len(used) - 1)], [len(used) - 2]], score[1].mean()
+    # Indicators sum to one: those of K classes count for K - 1.
+    weight = np.full(n_classes * rows.size, 1.0 - 1.0 / n_classes)
+    everybody = None if units is None else np.tile(units[rows], n_classes)
+    spread = float(models[0].residual_variance + models[0].report_variance)
+    stacked, reports = np.concatenate(columns), targets[:, rows].ravel()
+    shares = mixture_weights(stacked, reports, weight, spread, everybody, favored, hidden[used])
+    weights = np.zeros(5)
+    weights[used] = shares
+    return [
+        Fitted(
+            enrolled.shown,
+            enrolled.kernels,
+            model,
+            None if forest is None else OfClass(forest, k),
+            weights,
+            {},
+            columns[k] @ shares,
+            None if score is None else score[2][k],
+        )
+        for k, model in enumerate(models)
+    ]
+
+
+def _forest(enrolled: Enrolled, model: GaussianAverage, targets: np.ndarray, rows: np.ndarray) -> SharedForest | None:
+    """Forest of all ``targets`` (n_classes, n) that predicts ``rows``; None where there are too few users."""
+    n = targets.shape[1]
+    signal = max(model.label_variance - model.residual_variance, LEAST_SIGNAL * model.label_variance)
+    leaf = math.ceil(settled(2.0 * (model.residual_variance + model.report_variance) / signal))
+    if n < max(2 * leaf, FEWEST_FOR_FOREST) or enrolled.shown.columns.size == 0:
+        return None
+    rng = enrolled.streams.generator("tree")
+    return SharedForest(enrolled.Z, targets.T, np.ones(n), min(leaf, n // 8), rng, rows, enrolled.units)
+
+
+def class_moments(
+    blocks: Iterator[tuple[np.ndarray, list[np.ndarray]]],
+    targets: np.ndarray,
+    noise: np.ndarray,
+    y_range: tuple[float, float],
+    spreads: Spreads,
+) -> list[Moments]:
+    """Sums of the features and of each row of ``targets`` (n_classes, n), all with noise variances ``noise`` (n,).
+
+    Kernel features and their second moments, most of the work, are those of all classes.
+    """
+    moments = [Moments(y_range, spreads) for _ in targets]
+    first, *others = moments
+    crosses: list[Any] = []
+    for users, features in blocks:
+        first.add(features, targets[0, users], noise[users])
+        weight, z = first.weights(noise[users]), targets[1:, users] - first.middle
+        products = [(weight * z) @ F for F in features]
+        crosses = [a + b for a, b in zip(crosses, products, strict=True)] if crosses else products
+        for sums, values in zip(others, z, strict=True):
+            sums.n, sums.weight = first.n, first.weight
+            sums.first += float(weight @ values)
+            sums.second += float(weight @ values**2)
+    for k, sums in enumerate(others):
+        sums.kernels = [[*kernel[:2], cross[k]] for kernel, cross in zip(first.kernels, crosses, strict=True)]
+    return moments
