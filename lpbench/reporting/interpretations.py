@@ -17,7 +17,7 @@ SUPPORT = {
     "silent": "our choice where the text is silent",
     "code": "the authors' public code",
     "inferred": "a pattern in the printed numbers",
-    AFTER_THE_FACT: "searched for afterwards, by the distance alone",
+    AFTER_THE_FACT: "found later by search, by the distance alone",
     "tried": "tried, no nearer",
     "refuted": "tried and refuted: farther off",
 }

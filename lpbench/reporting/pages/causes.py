@@ -43,7 +43,7 @@ TOTALS = (
 #: The same as heads of columns; no alternative was put beside a configuration that does not judge.
 TOTAL_HEADS = (
     *("Compared", "Identify their method", "Equivalent, but not alone (or none beside it)", "Cannot tell", "Different"),
-    *("Not comparable", "Met by another interpretation", "Searched for afterwards", "By chance"),
+    *("Not comparable", "Met by another interpretation", "Found later by search", "By chance"),
     *("Suspected cause", "No cause"),
 )
 #: Ratio beyond which the largest miss is called a factor.
@@ -53,7 +53,7 @@ SETTINGS = {
     "text": "the paper's settings",
     "code": "the authors' code",
     "inferred": "inferred settings",
-    AFTER_THE_FACT: "settings searched for afterwards",
+    AFTER_THE_FACT: "settings found later by search",
 }
 
 
