@@ -4,7 +4,6 @@ scikit-learn's bootstrap draws rows in proportion to their weights, so that a he
 Here every row is left out by at least half of the trees (subagging; Bühlmann & Yu 2002), whatever its weight.
 """
 
-from copy import deepcopy
 from functools import cached_property
 from typing import Any
 
@@ -113,15 +112,21 @@ def _labels(tree: Any, X: np.ndarray) -> np.ndarray:
 
 
 class SharedForest:
-    """HalfForest that is grown only when its predictions are not in the cache that methods share."""
+    """HalfForest that is grown only when its predictions are not in the cache that methods share.
 
-    def __init__(self, *sample: Any) -> None:
-        self._sample, self._key = sample, content_hash(sample)
+    The sample is HalfForest's arguments with a whole number, ``seed``, in place of the generator: a pickle of the
+    forest would hold the generator's state.
+    """
+
+    def __init__(self, *sample: Any, seed: int) -> None:
+        self._sample, self._seed = sample, seed
+        self._key = content_hash((sample, seed))
         self.left_out: np.ndarray = _SHARED((self._key,), lambda: self._forest.left_out)
 
     @cached_property
     def _forest(self) -> HalfForest:
-        return HalfForest(*deepcopy(self._sample))
+        X, y, weight, leaf, *others = self._sample
+        return HalfForest(X, y, weight, leaf, np.random.default_rng(self._seed), *others)
 
     def __getstate__(self) -> dict[str, Any]:  # whether it was grown is told by nothing
         return {name: value for name, value in vars(self).items() if name != "_forest"}

@@ -75,8 +75,9 @@ class Fitted:
         compared_rows = np.arange(0, seen.size, -(-seen.size // MOST_COMPARED))
         units = None if enrolled.units is None else enrolled.units[seen]
         if "forest" in parts and enough:
-            leaf, rng = min(leaf, seen.size // 8), enrolled.streams.generator("tree")
-            forest = SharedForest(enrolled.Z[seen], targets[seen], weight, leaf, rng, compared_rows, units)
+            leaf, seed = min(leaf, seen.size // 8), enrolled.streams.integer("tree")
+            sample = enrolled.Z[seen], targets[seen], weight, leaf, compared_rows, units
+            forest = SharedForest(*sample, seed=seed)
         reports, weight = targets[seen[compared_rows]], weight[compared_rows]
         units = None if units is None else units[compared_rows]
         constant, process = left_out(enrolled, model, targets, noise, seen, compared_rows)
