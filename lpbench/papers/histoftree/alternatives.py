@@ -55,8 +55,8 @@ def chosen_settings(results: Results) -> PlainTable | None:
     ]
     one, shallow, total = (cells["bins"] == 1).sum(), (cells["depth"] == 1).sum(), len(cells)
     return PlainTable(
-        "Data sets whose best grid point has one bin, and a tree of one cut. With one bin the grid on the protected "
-        "features is one cell, which nobody has to hide.",
+        "Data sets whose best grid point has one bin (column “one bin”) or a tree of one cut (column “depth 1”). With "
+        "one bin the grid on the protected features is one cell, which nobody has to hide.",
         ("ε", "mask", "method", "one bin", "depth 1"),
         tuple(lines),
         finding=f"In {one} of {total} HistOfTree cells the best grid point has one bin, in {shallow} a tree of depth 1",
