@@ -27,9 +27,8 @@ def histoftree_tie_rules() -> dict[str, dict[str, int]]:
 
 
 def _tie_rules() -> str:
-    return "; ".join(
-        f"of {c['of']} {mask} sums, {c['min']}, {c['average']} and {c['max']} are reproduced with ties at the minimum, "
-        "average and maximum rank"
+    return "ties at the minimum, average and maximum rank reproduce " + "; ".join(
+        f"{c['min']}, {c['average']} and {c['max']} of {c['of']} {mask} sums"
         for mask, c in sorted(histoftree_tie_rules().items())
     )
 
@@ -112,7 +111,7 @@ ERRATA = (
     Erratum("App. C.2, DAK", "the 10 features include the date and the target", _own_sizes("istanbul_stock")),
     Erratum("App. C.2, POR", "the set in the authors' copy is not 315 x 12", _own_sizes("portfolio")),
     Erratum(
-        "Sec. 5.2, masks", "with l from 1, as printed, one sensitive feature is missing",
+        "Sec. 5.2, masks", "if l starts at 1, as printed, one sensitive feature is missing",
         lambda: "floor(l / s*) at l = 1, ..., s* is 0, ..., 0, 1: everybody protects only s* - 1 features, and if "
         "s* = 1 (d <= 7) n/10 users protect the most sensitive one",
     ),

@@ -58,7 +58,8 @@ def _outlier() -> str:
     series = [_lpct_table(e).loc["email", "psgd_linear"] for e in (0.5, 2.0, 8.0)]
     return (
         f"{row.index[0]} has {row.iloc[0]:.4f}, and the next, {row.index[1]}, {row.iloc[1]:.4f}; psgd_linear has "
-        "at epsilon 0.5, 2 and 8 " + ", ".join(f"{v:.4f}" for v in series)
+        + ", ".join(f"{v:.4f}" for v in series)
+        + " at epsilon 0.5, 2 and 8"
     )
 
 
