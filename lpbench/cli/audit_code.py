@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Reports of each of two values.
 SAMPLES = 1_000_000
 _PROTECTS = "What --learner protects: label, record  [default: record if it takes bounds of features]"
-_LEAK = "a difference proves that fit reads private inputs beside the reports; it bounds no epsilon"
+_LEAK = "a difference proves that fit reads private inputs, not only reports; it bounds no epsilon"
 #: Ends of the names of tables; every other SUBJECT is a function.
 TABLE_SUFFIXES = (".csv", ".parquet")
 
@@ -52,7 +52,7 @@ class _ManyValues(click.Command):
 @click.option("--delta", type=float, default=0.0, metavar="X", help="Of the claim.  [default: 0]")
 @click.option("--renyi", type=float, default=math.inf, metavar="A", help="The claim is a Renyi divergence of order A.")
 @click.option("--values", multiple=True, metavar="V...", help="Values to compare, or uniform:LOW,HIGH.")
-@click.option("--features", metavar="CODE", help="Function: columns of reports by name -> numbers a report.")
+@click.option("--features", metavar="CODE", help="Function: columns of reports by name -> numbers per report.")
 @options.count("--samples", "Of each of two values.", SAMPLES)
 @click.option("--confidence", type=click.FloatRange(0, 1, True, True), default=0.999, metavar="X", show_default=True)
 @options.seed("Seed of the samples.")

@@ -76,7 +76,7 @@ def _print_state(job: Job, results_dir: Path, store: Store, runner: str) -> None
         print_beside_print(artifacts[-1], results_dir / REPRODUCED)
     print(
         f"{job.name}: {job.experiment.replications} replications, seed {job.seed}; {runner}, "
-        f"at most {job.experiment.work_limit:g} s a cell; results in {results_dir / job.folder}"
+        f"at most {job.experiment.work_limit:g} s per cell; results in {results_dir / job.folder}"
     )
     done = sum(store.has(block.key) for block in job.plan.blocks)
     if not job.is_cell and 0 < done < len(job.plan.blocks):

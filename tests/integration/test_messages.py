@@ -26,7 +26,7 @@ def test_a_plan_without_data_lists_them_first_and_counts_nothing(tmp_path, witho
     assert capsys.readouterr().out == (
         f"{MISSING}{SET_IT}nothing can be run without these data\n"
         "with the missing data: 1 blocks, 1 to do: 180 fits, not timed yet\n"
-        "single: 3 replications, seed 2025; serial, 1 at once, plan, at most 36000 s a cell; results in "
+        "single: 3 replications, seed 2025; serial, 1 at once, plan, at most 36000 s per cell; results in "
         f"{tmp_path}/single/abalone/aligned/krr/epsilon=2,replications=3\n"
         f"Next: lpbench {' '.join(argv[1:])} {' '.join(QUIET)} (runs it)\n"
     )

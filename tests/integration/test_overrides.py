@@ -108,7 +108,7 @@ EFFECTS: list[tuple[list[str], dict[str, Check]]] = [
             "experiment.replications=3": lambda r: (
                 repeated(r) and r.deviates("replications") and "replications: 2 → 3" in r.text
             ),
-            "experiment.work_limit=78": deviates("work_limit", 78, "at most 78 s a cell"),
+            "experiment.work_limit=78": deviates("work_limit", 78, "at most 78 s per cell"),
         },
     ),
     (
@@ -153,7 +153,7 @@ EFFECTS: list[tuple[list[str], dict[str, Check]]] = [
         {
             "experiment.title=Other": lambda r: "Other" in r.text,
             "experiment.notes=[really]": becomes("notes", ["really"]),
-            "experiment.work_limit=77": becomes("work_limit", 77, "at most 77 s a cell"),
+            "experiment.work_limit=77": becomes("work_limit", 77, "at most 77 s per cell"),
             "dataset=sine_sum": lambda r: r.group["dataset"] == ["sine_sum"] and r.says("sine_sum"),
             "mask=all_private": lambda r: r.group["mask"] == ["all_private"] and r.says("all_private"),
             "method.title=Renamed": lambda r: "Renamed" in r.text and r.deviates("method.title"),
