@@ -38,8 +38,8 @@ LEAST_UNITS = 50
 LARGE = 2 * 2**20
 #: Words that keep a column from being one of numbers, at most, if they are to be named as missing.
 MOST_WORDS = 6
-#: So few whole numbers are classes, unless they are said to be measured.
-FEW_CLASSES = 3
+#: So few whole numbers are classes, unless they are said to be measured; so many values may be, of so many rows each.
+FEW_CLASSES, MOST_CLASSES, FEWEST_OF_A_CLASS = 3, 100, 10
 #: The middle 99 % of the labels in less than this share of their range: outliers decide how much noise is added.
 BULK, BULK_SHARE = 0.99, 1 / 3
 #: A feature that is correlated with the target so much, either way, is the target in other words.
@@ -250,12 +250,13 @@ def _one_hot(numbers: pd.DataFrame) -> list[list[str]]:
 
 
 def _profile_target(profile: Profile, column: pd.Series, cells: Column, chosen: Choices) -> None:
-    """Decide the task: classification for two values or ``--positive``, regression for numbers.
+    """Decide the task: classification for two values, several words or ``--positive``, regression for numbers.
 
     ``column`` is the target, ``cells`` its kind. DataError if the choice is the user's, with the options.
     """
     labels, name = column.dropna(), str(column.name)
-    classes = sorted(as_texts(labels).unique())
+    counts, strange = as_texts(labels).value_counts(), _nearly(profile, labels, cells)
+    classes = sorted(counts.index)
     numeric = labels.dtype.kind in "if"
     check_known(f"unknown class --positive of column {name!r}", [chosen.positive], classes)
     if len(classes) < 2:
@@ -274,16 +275,20 @@ def _profile_target(profile: Profile, column: pd.Series, cells: Column, chosen: 
         )
     elif cells.kind == "date":
         raise DataError(f"target {name!r} holds dates, which are no labels; --target chooses another")
-    elif chosen.content and not numeric and len(classes) <= 100:
+    elif (
+        len(classes) <= MOST_CLASSES
+        and (chosen.content or not strange)
+        and (chosen.task == "classification" or (not numeric and (chosen.content or counts.min() >= FEWEST_OF_A_CLASS)))
+    ):
         profile.content |= {"task": "classification", "target": {"column": name, "classes": classes}}
         profile.say("task", f"classification: {len(classes)} classes, {_some(list(map(repr, classes)), 4)}")
     elif chosen.task == "classification" or few or not numeric:
         of = "has" if numeric else "is text with"
         measured = "--task regression takes them as measured numbers" if numeric else "--target COLUMN chooses another"
-        strange = _nearly(profile, labels, cells)
         raise DataError(
             f"target {name!r} {of} {len(classes)} values ({_some(classes, 4)}){strange and f', {strange}'}: "
-            f"--positive VALUE makes it one class against the others; {measured}"
+            "--task classification makes each a class, --positive VALUE one of them against the others; "
+            f"{measured}"
         )
     else:
         _regression(profile, labels, chosen)

@@ -113,12 +113,28 @@ def test_two_values_are_classes(home, labels, positive):
     assert "classification" in said and "no rows: the range of all rows scales the features" in said
 
 
+def test_several_words_are_classes_where_each_has_enough_rows(home):
+    words = np.array(["east", "north", "south", "west"])
+    y = words[np.arange(ROWS) % 4]
+    manifest, said = profiled(frame(y=y))
+    assert manifest["task"] == "classification" and manifest["target"] == {"column": "y", "classes": [*words]}
+    assert "4 classes" in said
+    problem = make_problem("mine")
+    np.testing.assert_array_equal(problem.classes, np.arange(4))
+    np.testing.assert_array_equal(load_table("mine").y, np.arange(ROWS) % 4)
+    with pytest.raises(LpbenchError, match=r"is text with .* values"):
+        profiled(frame(y=[f"word{k}" for k in range(ROWS)]), name="names")
+
+
 def test_three_whole_numbers_are_classes_unless_they_are_measured(home):
     y = np.resize([0, 1, 2], ROWS)
-    with pytest.raises(LpbenchError, match=r"3 values \(0, 1, 2\): --positive VALUE .* --task regression"):
+    with pytest.raises(LpbenchError, match=r"3 values \(0, 1, 2\): --task classification .* --task regression"):
         profiled(frame(y=y))
     manifest, _ = profiled(frame(y=y), name="one", positive="2")
     assert manifest["target"] == {"column": "y", "positive": ["2"], "negative": ["0", "1"]}
+    manifest, _ = profiled(frame(y=y), name="all", task="classification")
+    assert manifest["target"] == {"column": "y", "classes": ["0", "1", "2"]}
+    np.testing.assert_array_equal(load_table("all").y, y)
     manifest, _ = profiled(frame(y=y), name="two", task="regression")
     assert manifest["task"] == "regression" and manifest["target"] == "y"
 
