@@ -83,6 +83,12 @@ class KernelFeatures:
 
     def transform(self, Z: np.ndarray) -> list[np.ndarray]:
         """Features of rows Z (m, k) under each kernel: list of ndarrays of shape (m, number of features)."""
-        parts = zip(self._raw(Z), self._centers, self._norms, strict=True)
-        linear, *gaussian, laplacian = ((F - center) / norm for F, center, norm in parts)
-        return [linear, *gaussian, np.hstack([laplacian, linear]) / np.sqrt(2.0)]
+        linear, *others = self._raw(Z)
+        features = [linear - self._centers[0], *others]  # the first may be the rows themselves
+        for F, center in zip(others, self._centers[1:], strict=True):
+            F -= center
+        for F, norm in zip(features, self._norms, strict=True):
+            F /= norm
+        both = np.hstack([features[-1], features[0]])
+        both /= np.sqrt(2.0)
+        return [*features[:-1], both]

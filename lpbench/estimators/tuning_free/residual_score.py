@@ -1,9 +1,11 @@
 """ResidualScore: private classification with masks, a public sample, both or neither."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from lpbench.estimators.base import check_epsilon
@@ -26,6 +28,8 @@ from lpbench.privacy import Users
 
 #: Public rows that stand in for what a user protects, the most among which they are sought, and how near ties are.
 _NEAREST, _MOST_ROWS, _TIE = 4, 1024, 1e-9
+#: Columns among which a tree of the rows saves time.
+_FEW = 8
 #: One over the standard deviation of an indicator whose mean lies between a tenth and nine tenths.
 _INDICATOR = Spreads(np.array([2.0, 2.2, 2.6, 3.4]), np.full(4, 0.25))
 #: The same of what a public score leaves of an indicator.
@@ -133,27 +137,30 @@ def fit_indicators(
     targets, variance = indicators(mechanism, reports), indicator_variance(mechanism)
     if n_classes > 2:
         return fit_classes(enrolled, targets, variance, expected)
-    target, noise = targets[1], np.full(users.n, variance)
-    fitted = _fitted(enrolled, target, noise, ((0.0, 1.0), _INDICATOR))
+    target, noise, seen = targets[1], np.full(users.n, variance), np.arange(users.n)
+    prior, remainder = ((0.0, 1.0), _INDICATOR), ((-0.5, 0.5), _REMAINDER)
     if expected is None:
-        return [fitted]
-    mean, hidden = (moment[1] for moment in expected)
-    remainder = (-0.5, 0.5), _REMAINDER
-    return [_fitted(enrolled, target - mean, noise, remainder, expected=mean, hidden=hidden, apart=fitted)]
+        [moments] = _moments(enrolled, [target], noise, [prior])
+        return [Fitted.to(enrolled, GaussianAverage(moments), target, noise, seen, {})]
+    mean, hidden = (moment[-1] for moment in expected)
+    moments, rest = _moments(enrolled, [target, target - mean], noise, [prior, remainder])
+    apart = Fitted.to(enrolled, GaussianAverage(moments), target, noise, seen, {})
+    score = {"expected": mean, "hidden": hidden, "apart": apart}
+    return [Fitted.to(enrolled, GaussianAverage(rest), target - mean, noise, seen, {}, **score)]
 
 
-def _fitted(
-    enrolled: Enrolled, target: np.ndarray, noise: np.ndarray, prior: tuple[Any, Spreads], **score: Any
-) -> Fitted:
-    """Fit a mixture to ``target`` (n,), unbiased indicators with noise variances ``noise`` (n,).
+def _moments(
+    enrolled: Enrolled, targets: Sequence[np.ndarray], noise: np.ndarray, priors: Sequence[tuple[Any, Spreads]]
+) -> list[Moments]:
+    """Sum reports ``targets`` (k, n), unbiased with noise variances ``noise`` (n,), and the users' kernel features.
 
-    ``prior`` has the arguments of :class:`.Moments`: range of the label and prior of its spread. ``score`` has further
-    settings of the fit, about the public score.
+    ``priors`` has the arguments of each row's :class:`.Moments`: range of the label and prior of its spread.
     """
-    seen, moments = np.arange(noise.size), Moments(*prior)
-    for block, features in enrolled.blocks(seen):
-        moments.add(features, target[block], noise[block])
-    return Fitted.to(enrolled, GaussianAverage(moments), target, noise, seen, {}, **score)
+    moments = [Moments(*prior) for prior in priors]
+    for block, features in enrolled.blocks(np.arange(noise.size)):  # most of the work: once for all rows
+        for sums, target in zip(moments, targets, strict=True):
+            sums.add(features, target[block], noise[block])
+    return moments
 
 
 def _expected_of_shown(
@@ -161,17 +168,37 @@ def _expected_of_shown(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean of the public score given what users show, (classes, n), and its variance, (classes,).
 
-    ``visible`` (n, d) is NaN where a user protects a feature, which the nearest rows of ``X_public`` fill in.
+    ``visible`` (n, d) is NaN where a user protects a feature, which the nearest rows of ``X_public`` fill in. Classes
+    are those that are regressed: the second of two, else each.
     """
-    rng, means, variances = enrolled.streams.generator("nearest"), [], []
+    rng = enrolled.streams.generator("nearest")
     rows = rng.permutation(np.tile(X_public, (-(-_NEAREST // len(X_public)), 1)))[:_MOST_ROWS]
-    places = enrolled.shown.transform(rows)
-    for start in range(0, len(visible), BLOCK):
-        block = visible[start : start + BLOCK]
-        distances = cdist(enrolled.Z[start : start + BLOCK], places)
+    near = _nearest_rows(enrolled.Z, enrolled.shown.transform(rows), rng)
+    scores = score.filled(visible, rows, near, first=int(score.n_classes == 2))
+    # summed one after the other
+    variance = np.cumsum(np.var(scores, axis=1, ddof=1), axis=1)[:, -1] / len(visible)
+    return np.mean(scores, axis=1), variance
+
+
+def _nearest_rows(Z: np.ndarray, places: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Numbers of the rows ``places`` (q, k) nearest to each user's Z (n, k), in increasing order: (_NEAREST, n).
+
+    Distances to which up to ``_TIE`` is added at random are compared. Of a few columns a tree finds the nearest, and
+    draws are made where they may matter: where the next row is hardly farther.
+    """
+    near, q = np.empty((_NEAREST, len(Z)), dtype=np.intp), len(places)
+    draws: Any = rng.bit_generator
+    few = 0 < Z.shape[1] <= _FEW and q > _NEAREST
+    tree = cKDTree(places) if few else None
+    for start in range(0, len(Z), BLOCK):
+        block = Z[start : start + BLOCK]
+        if tree is not None:
+            distances, found = tree.query(block, _NEAREST + 1)
+            near[:, start : start + BLOCK] = np.sort(found[:, :_NEAREST], axis=1).T
+            if (distances[:, -1] - distances[:, -2] > 2.0 * _TIE * (1.0 + distances[:, -1])).all():
+                draws.advance(len(block) * q)
+                continue
+        distances = cdist(block, places)
         distances += _TIE * rng.random(distances.shape)
-        near = np.sort(np.argpartition(distances, _NEAREST - 1, axis=1)[:, :_NEAREST], axis=1).T
-        scores = [score.predict_proba(np.where(np.isnan(block), rows[k], block)) for k in near]
-        means.append(np.mean(scores, axis=0))
-        variances.append(np.var(scores, axis=0, ddof=1))
-    return np.concatenate(means).T, np.concatenate(variances).mean(axis=0)
+        near[:, start : start + BLOCK] = np.sort(np.argpartition(distances, _NEAREST - 1, axis=1)[:, :_NEAREST]).T
+    return near
