@@ -7,8 +7,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from lpbench.datasets import make_problem
 from lpbench.estimators import CT, DT, KRR, LabelDT, ParDT
-from lpbench.estimators.baselines.presorted import grow_presorted
-from lpbench.estimators.baselines.tree_growth import cut_class_trees
+from lpbench.estimators.baselines.presorted import PresortedTree, grow_presorted
+from lpbench.estimators.baselines.tree_growth import cut_class_trees, cut_trees
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.partitions import TreePartition
 from lpbench.privacy import Records, SimulatedUsers
@@ -197,3 +197,13 @@ def test_a_fit_is_read_at_a_smaller_depth_as_if_it_had_been_fitted_there(kind):
         assert first.resized(other) is None
     with pytest.raises(ValueError, match="max_depth"):
         first.resized({"max_depth": 0})
+
+
+@pytest.mark.slow
+def test_trees_of_many_entries_grow_as_those_of_few():
+    """From 2^22 entries on, too."""
+    n = (1 << 22) + 1
+    X = (np.arange(n, dtype=np.float32) / n)[:, None]
+    [[tree]] = cut_trees([(X, np.floor(4.0 * X[:, 0]))], [{"max_depth": 2, "min_samples_leaf": 1}], 0)
+    assert isinstance(tree.grown.tree, PresortedTree)
+    assert np.array_equal(tree.values(X[:: n // 97])[:, 0], np.floor(4.0 * X[:: n // 97, 0]))

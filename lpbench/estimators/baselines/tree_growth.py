@@ -23,9 +23,6 @@ TREE_PARAMETERS = ("max_depth", "min_samples_leaf")
 #: Share of entries other than 0 below which scikit-learn is faster on sparse columns.
 _SPARSE = 0.1
 
-#: Entries of a sample from which scikit-learn grows its regression trees, in less memory; the law is the same.
-_MANY = 1 << 22
-
 #: Classification trees: budgets of private selection have them in common.
 _GROWN = Shared(4)
 
@@ -85,7 +82,7 @@ def cut_trees(
     limits, read = [grown_size(setting) for setting in settings], dict[tuple[float, float], float]()
     for limit, setting in zip(limits, settings, strict=True):
         read[limit] = max(tree_depth(setting), read.get(limit, 0))
-    presorted = samples[0][0].size < _MANY and not any(np.isnan(inputs).any() for inputs, _ in samples)
+    presorted = not any(np.isnan(inputs).any() for inputs, _ in samples)
     # presorted trees are the same to whatever depth they are grown: no deeper than they are read
     reached = [(depth, least) for (_, least), depth in read.items()] if presorted else list(read)
     trees = iter((grow_presorted if presorted else _one_by_one)(samples, reached, seed))
