@@ -11,7 +11,7 @@ from sklearn.base import clone
 from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, check_epsilon
-from lpbench.estimators.intervals.coverage import CoverageCurve, ThresholdQuestion, calibrate
+from lpbench.estimators.intervals.coverage import CoverageCurve, ThresholdQuestion, calibrate, calibrate_levels
 from lpbench.estimators.tuning_free.residual_gp import ResidualGP
 from lpbench.estimators.tuning_free.residual_score import ResidualScore
 from lpbench.privacy import RandomizedResponse, Users
@@ -55,7 +55,7 @@ class Calibrated(LocalEstimator):
 
         ``parameters`` are set on the estimator, ``score`` names the score ("residual" or one minus a probability),
         which never exceeds ``reach``. Returned is the fitted estimator; ``curves_`` gets a curve for each level of
-        coverage. Calibrating users are divided among the levels, so that nobody is asked twice.
+        coverage. Calibrating users are divided among the levels, so that nobody is asked twice, and serve all.
         """
         estimator = self._inner()
         unit = (None, (0.0, 1.0), self.__dict__["domain"])
@@ -78,9 +78,11 @@ class Calibrated(LocalEstimator):
         self.curves_ = {level: CoverageCurve(reach, mechanism, level) for level in levels}
         question = ThresholdQuestion(Broadcast(estimator), score, 0.0, mechanism)
         self.calibrating_ = order[:n_calibrating]
-        parts = np.array_split(self.calibrating_, len(levels))
-        for curve, members in zip(self.curves_.values(), parts, strict=True):
-            calibrate(users, members, curve, question)
+        curves = list(self.curves_.values())
+        if len(curves) == 1:
+            calibrate(users, self.calibrating_, curves[0], question)
+        else:
+            calibrate_levels(users, self.calibrating_, curves, question)
         users.note(f"{n_calibrating} users calibrate")
         return estimator
 
@@ -127,8 +129,9 @@ class PrivateIntervals(Calibrated, LocalRegressor):
     epsilon : float, optional
         Budget of one user; None: the estimator's.
     coverage : float or sequence of float
-        Share of labels inside, or several: the calibrating users are divided evenly among them, and each is asked about
-        one. Another level is answered by the nearest one above among these, or refused.
+        Share of labels inside, or several: the calibrating users are divided evenly among them, each is asked about
+        a threshold near one, and answers serve all. Another level is answered by the nearest one above among these, or
+        refused.
     y_range, domain, random_state
         See :class:`~lpbench.estimators.base.LocalRegressor`; they take the place of the estimator's.
 
@@ -137,7 +140,7 @@ class PrivateIntervals(Calibrated, LocalRegressor):
     estimator_ : LocalRegressor
         Fitted to the users who train.
     curves_ : dict of float to CoverageCurve
-        What the users answered who were asked about each level, in increasing order.
+        What the users' answers say about each level, in increasing order.
     calibrating_ : int ndarray
         Who calibrated, in rows of the sample.
     guarantee_ : Guarantee

@@ -10,12 +10,12 @@ References
    Optimization 51, 2013.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import xlog1py, xlogy
+from scipy.special import logit, xlog1py, xlogy
 
 from lpbench.privacy import Device, RandomizedResponse, Records, Users
 from lpbench.privacy.users import Broadcast
@@ -26,6 +26,8 @@ ROUNDS, _FIRST, _LATER = 8, 6, 3
 _QUANTILES, _EXPONENTS, _AT_ZERO = np.geomspace(1e-3, 1.0, 64), np.geomspace(0.4, 8.0, 7), (0.0, 1 / 3, 2 / 3, 8 / 9)
 #: Thresholds among which the answer lies, in reaches.
 _THRESHOLDS = np.geomspace(_QUANTILES[0] / 4, 1.0, 100)
+#: How far from a level, in log-odds of coverage, answers count for it, and as how many noiseless ones all others may.
+_NEAR, _FAR = 1.0, 100.0
 #: A law of scores is never more certain than this.
 _DOUBT = 1e-9
 #: Name -> score of records under a model.
@@ -62,7 +64,7 @@ class CoverageCurve:
     Near its wanted quantile q a law of scores is F(t) = 1 - (1 - a) exp(-c (t / q)^k), with a mass a at zero. Before
     anybody has answered, the density of q grows as its square root up to the reach: where answers tell little the
     threshold is large rather than too small. Later rounds ask near q, where the law has to fit; elsewhere it says
-    nothing, and another coverage needs a curve of its own. No score is larger than ``reach``.
+    little, and another coverage needs a curve of its own. No score is larger than ``reach``.
     """
 
     told: float  # users asked so far, as the number of users without noise that would tell as much
@@ -89,6 +91,26 @@ class CoverageCurve:
         ones = float(np.sum(reports))
         self._log_weight = self._log_weight + xlogy(ones, yes) + xlog1py(reports.size - ones, -yes)
         self.told += reports.size * slope**2
+
+    def likelihood(self, threshold: float, reports: np.ndarray) -> np.ndarray:
+        """Log-probability of randomized answers about a threshold, under every law of the prior."""
+        flip, slope = self._mechanism.flip, self._mechanism.keep - self._mechanism.flip
+        yes, ones = flip + slope * self._law(np.array(threshold / self.reach)), float(np.sum(reports))
+        return np.asarray(xlogy(ones, yes) + xlog1py(reports.size - ones, -yes))
+
+    def read(self, thresholds: np.ndarray, sizes: np.ndarray, likelihoods: np.ndarray) -> None:
+        """Put the answers to all levels in place of those that the posterior holds.
+
+        Answers about ``thresholds`` (t,) of ``sizes`` (t,) users have the log-probabilities ``likelihoods``, shape
+        (t, number of laws). Taken together they say which coverage a threshold has; then those whose coverage is
+        far from the wanted one, where the law need not fit, count for less the more is told.
+        """
+        prior, told = 1.5 * np.log(self._quantile), sizes * (self._mechanism.keep - self._mechanism.flip) ** 2
+        self._log_weight = prior + likelihoods.sum(axis=0)
+        covered = self._law(thresholds[:, None] / self.reach) @ self._weights()
+        near = np.exp(-0.5 * ((logit(np.clip(covered, 1e-3, 1 - 1e-3)) - logit(self.coverage)) / _NEAR) ** 2)
+        weights = near + (1.0 - near) * min(1.0, _FAR / told.sum())
+        self._log_weight, self.told = prior + weights @ likelihoods, float(weights @ told)
 
     def _weights(self) -> np.ndarray:
         weights = np.exp(self._log_weight - self._log_weight.max())
@@ -118,3 +140,30 @@ def calibrate(users: Users, order: np.ndarray, curve: CoverageCurve, question: T
             group = members[number_of :: thresholds.size]
             at_threshold = ThresholdQuestion(question.model, question.score, float(threshold), question.mechanism)
             curve.add(float(threshold), users.ask(THRESHOLD, at_threshold, group))
+
+
+def calibrate_levels(
+    users: Users, order: np.ndarray, curves: Sequence[CoverageCurve], question: ThresholdQuestion
+) -> None:
+    """Update the curves of several levels by the answers of the same users: each serves all levels.
+
+    A round's users are divided among the levels, and asked about thresholds near theirs; nobody is asked twice.
+    """
+    thresholds: list[float] = []
+    sizes: list[int] = []
+    likelihoods: list[list[np.ndarray]] = [[] for _ in curves]
+    for number, members in enumerate(np.array_split(order, ROUNDS)):
+        for place, curve in enumerate(curves):
+            part = members[place :: len(curves)]
+            asked = curve.next_thresholds(min(_LATER if number else _FIRST, part.size))
+            for number_of, threshold in enumerate(asked):
+                group = part[number_of :: asked.size]
+                at_threshold = ThresholdQuestion(question.model, question.score, float(threshold), question.mechanism)
+                reports = users.ask(THRESHOLD, at_threshold, group)
+                thresholds.append(float(threshold))
+                sizes.append(reports.size)
+                for reader, held in zip(curves, likelihoods, strict=True):
+                    held.append(reader.likelihood(float(threshold), reports))
+        for curve, held in zip(curves, likelihoods, strict=True):
+            if held:
+                curve.read(np.array(thresholds), np.array(sizes), np.array(held))
