@@ -139,8 +139,8 @@ def _forest(enrolled: Enrolled, model: GaussianAverage, targets: np.ndarray, row
     leaf = math.ceil(settled(2.0 * (model.residual_variance + model.report_variance) / signal))
     if n < max(2 * leaf, FEWEST_FOR_FOREST) or enrolled.shown.columns.size == 0:
         return None
-    rng = enrolled.streams.generator("tree")
-    return SharedForest(enrolled.Z, targets.T, np.ones(n), min(leaf, n // 8), rng, rows, enrolled.units)
+    sample = enrolled.Z, targets.T, np.ones(n), min(leaf, n // 8), rows, enrolled.units
+    return SharedForest(*sample, seed=enrolled.streams.integer("tree"))
 
 
 def class_moments(
