@@ -60,7 +60,8 @@ def test_every_user_sends_one_report_at_the_whole_budget(epsilon, hidden, monkey
     model = ResidualGP(epsilon, y_range=Y_RANGE, random_state=0)
     asked = questions_of(model, X, y, mask, monkeypatch)
     users = np.concatenate([question.users for question in asked])
-    np.testing.assert_array_equal(np.sort(users), np.arange(y.size))
+    checked = 25 if epsilon >= 1 else 0  # whose report is the bin of their label
+    assert np.unique(users).size == users.size == y.size - checked
     for question in asked:
         assert question.report.epsilon == pytest.approx(epsilon, abs=1e-9)
     assert model.guarantee_.epsilon == epsilon and model.guarantee_.rounds == 1
@@ -126,7 +127,8 @@ def test_several_features_are_told_together_where_it_pays(monkeypatch):
         model = ResidualGP(epsilon, y_range=(-4.0, 4.0), random_state=0)
         asked = questions_of(model, X[:2000], y[:2000], [*range(20)], monkeypatch)
         told[epsilon] = max(len(question.features) for question in asked)
-        np.testing.assert_array_equal(np.sort(np.concatenate([question.users for question in asked])), np.arange(2000))
+        users = np.concatenate([question.users for question in asked])  # others report the bin of their label
+        assert np.unique(users).size == users.size >= 1600
         assert all(question.report.epsilon == pytest.approx(epsilon, abs=1e-9) for question in asked)
         assert all(math.prod(part.bins for part in question.parts) == question.bins for question in asked)
     assert told[2.0] == 1 < told[4.0] < told[8.0] <= told[math.inf]

@@ -10,6 +10,7 @@ from lpbench.estimators.private_classes import CLASS, ClassQuestion, indicator_m
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.estimators.privatised_labels.numbers import NUMBER, NumberQuestion, best_unbiased
 from lpbench.estimators.tuning_free.gaussian_average import LEVEL, typical_variance
+from lpbench.estimators.tuning_free.working_range import RangeCheck
 from lpbench.privacy import Users
 
 
@@ -67,7 +68,8 @@ class PrivateConstant(PrivateMean):
     Reports are those of the unbiased randomizer of least variance for a typical label; PrivateMean's Laplace noise has
     up to several times their variance. The mean label is taken for normal about the middle of the range with a
     standard deviation of a quarter of its width, so that n users with reports of variance v are worth
-    n / (n + v / (width / 4)^2) of the prediction.
+    n / (n + v / (width / 4)^2) of the prediction. A range that is clearly too wide is narrowed first, by the
+    reports of a few users (:mod:`lpbench.estimators.tuning_free.working_range`).
 
     Parameters
     ----------
@@ -101,13 +103,15 @@ class PrivateConstant(PrivateMean):
     def learn(self, users: Users) -> Self:
         """Average the noisy labels and shrink the average towards the middle of the range."""
         mechanism = best_unbiased(check_epsilon(self.epsilon))
-        question = NumberQuestion(self.y_range_, mechanism)
-        reports = question.readings(users.ask(NUMBER, question))
-        middle, width = sum(self.y_range_) / 2.0, 2.0 * question.half
+        order = self._streams().generator("order").permutation(users.n)
+        check = RangeCheck(users, self.y_range_, self.epsilon, order).run()
+        question = NumberQuestion(check.y_range, mechanism)
+        reports = question.readings(users.ask(NUMBER, question, np.sort(check.rest)))
+        middle, width = sum(check.y_range) / 2.0, 2.0 * question.half
         typical = typical_variance(width)
         noise = question.half**2 * float(mechanism.noise_variance(np.zeros(1))[0])
         prior_variance = (LEVEL * width) ** 2
-        share = prior_variance / (prior_variance + (typical + noise) / users.n) if width > 0 else 1.0
+        share = prior_variance / (prior_variance + (typical + noise) / reports.size) if width > 0 else 1.0
         self.mean_ = middle + share * (float(reports.mean()) - middle)
         return self
 

@@ -11,6 +11,7 @@ from lpbench.estimators.tuning_free.mixture import Fitted
 from lpbench.estimators.tuning_free.public_mean import PublicMean
 from lpbench.estimators.tuning_free.public_score import NOTE
 from lpbench.estimators.tuning_free.rounds import RESIDUAL, Curator, Enrolled
+from lpbench.estimators.tuning_free.working_range import RangeCheck
 from lpbench.privacy import Records, Users
 
 
@@ -30,7 +31,8 @@ class LabelResidual:
 class ResidualGP(LocalRegressor):
     """Private regression with masks, a public sample, both or neither, without a parameter to tune.
 
-    Users are asked in groups (:mod:`.rounds`). The first quarter reports the label over its whole
+    Users are asked in groups (:mod:`.rounds`). A few report where in its declared range the label lies, which is
+    narrowed if it is clearly too wide (:mod:`.working_range`). The first quarter reports the label over its whole
     range. Every later group reports the residual of the current model, clipped to an interval of public width and
     randomized at the whole budget (:mod:`.level_reports`), so that the noise is on the scale of
     the residual and not on that of the label's range. Where the budget is large enough that it costs little, a quarter
@@ -106,7 +108,11 @@ class ResidualGP(LocalRegressor):
             y_range = (-half, half)
             users.note(NOTE)
             users = RelabeledUsers(users, LabelResidual(public, half), y_range)
-        curator = Curator(enrolled, y_range, self.epsilon, self._in_rounds, self._ask_protected)
+        order = enrolled.order
+        if public is None and self._in_rounds:
+            check = RangeCheck(users, y_range, self.epsilon, order).run()
+            y_range, order = check.y_range, check.rest
+        curator = Curator(enrolled, y_range, self.epsilon, self._in_rounds, self._ask_protected, order)
         for question in curator.questions():
             if question.users.size:
                 curator.learn(question, users.ask(RESIDUAL, question, question.users))
