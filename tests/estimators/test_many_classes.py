@@ -5,12 +5,15 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from lpbench.estimators import PrivateMajority, ResidualScore
 from lpbench.estimators.private_classes import indicator_mechanism, indicator_variance, indicators
 from lpbench.estimators.tuning_free.class_posterior import class_moments
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments, Spreads
 from lpbench.estimators.tuning_free.half_forest import HalfForest
+from lpbench.estimators.tuning_free.mixture import Fitted
+from lpbench.estimators.tuning_free.rare_class import RareClass, rare_share
 from lpbench.privacy import GRR, SubsetSelection
 
 BUDGETS = [0.1, 0.5, 1.0, 2.0, 4.0, np.inf]
@@ -127,3 +130,32 @@ def test_shares_of_many_classes_are_unbiased():
     fits = [PrivateMajority(0.5, classes=range(10), random_state=seed).fit(X, y).shares_ for seed in range(40)]
     shares, error = np.mean(fits, axis=0), np.std(fits, axis=0) / np.sqrt(len(fits))
     assert (np.abs(shares - np.bincount(y) / y.size) < 4.5 * error).all()
+
+
+def rare(share, n, seed, rarer=1):
+    """Rows of two classes apart by four in one direction, a share of them of the rarer class."""
+    rng = np.random.default_rng(seed)
+    is_rare = rng.random(n) < share
+    X = rng.normal(size=(n, 4)) + 4.0 * np.outer(is_rare, np.eye(4)[0])
+    return np.clip(0.5 + X / 20.0, 0.0, 1.0), np.where(is_rare, rarer, 1 - rarer)
+
+
+@pytest.mark.parametrize("rarer", [0, 1])
+def test_a_rare_class_is_ranked_and_predicted(rarer):
+    (X, y), (rows, truth) = rare(1 / 20, 3000, 1, rarer), rare(1 / 20, 2000, 2, rarer)
+    model = ResidualScore(2.0, classes=(0, 1), random_state=1).fit(X, y, mask=[])
+    assert isinstance(model.models_[0], RareClass) and model.guarantee_.epsilon == 2.0
+    probability = model.predict_proba(rows)[:, rarer]
+    assert np.unique(probability).size > 0.99 * probability.size  # clipped at 0 most rows would tie
+    assert roc_auc_score(truth == rarer, probability) > 0.95
+    assert np.mean(model.predict(rows)[truth == rarer] == rarer) > 0.4
+    assert abs(probability.mean() - 1 / 20) < 0.02
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(rows)[:, rarer], probability)
+
+
+def test_a_tenth_is_not_rare():
+    X, y = rare(0.1, 3000, 3)
+    assert isinstance(ResidualScore(2.0, classes=(0, 1), random_state=1).fit(X, y, mask=[]).models_[0], Fitted)
+    rng, noise = np.random.default_rng(4), 1.0
+    found = [rare_share((rng.random(3000) < 0.1) + rng.normal(size=3000), noise) for _ in range(400)]
+    assert sum(share is not None for share in found) <= 4

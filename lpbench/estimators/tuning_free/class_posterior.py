@@ -17,8 +17,8 @@ from lpbench.estimators.tuning_free.half_forest import SharedForest
 from lpbench.estimators.tuning_free.mixture import (
     FEWEST_FOR_FOREST,
     LEAST_SIGNAL,
-    MOST_COMPARED,
     Fitted,
+    compared_rows,
     left_out,
     mixture_weights,
 )
@@ -92,7 +92,7 @@ def _together(
     """
     n_classes, n = targets.shape
     seen, noises, units = np.arange(n), np.full(n, noise), enrolled.units
-    rows = np.arange(0, n, -(-n // MOST_COMPARED))
+    rows = compared_rows(n)
     moments = class_moments(enrolled.blocks(seen), targets, noises, (middle - 0.5, middle + 0.5), spreads)
     models = [GaussianAverage(sums) for sums in moments]
     GaussianAverage.weigh_together(models)
@@ -139,8 +139,8 @@ def _forest(enrolled: Enrolled, model: GaussianAverage, targets: np.ndarray, row
     leaf = math.ceil(settled(2.0 * (model.residual_variance + model.report_variance) / signal))
     if n < max(2 * leaf, FEWEST_FOR_FOREST) or enrolled.shown.columns.size == 0:
         return None
-    sample = enrolled.Z, targets.T, np.ones(n), min(leaf, n // 8), rows, enrolled.units
-    return SharedForest(*sample, seed=enrolled.streams.integer("tree"))
+    seed = enrolled.streams.integer("tree")
+    return SharedForest(enrolled.Z, targets.T, np.ones(n), min(leaf, n // 8), rows, enrolled.units, seed=seed)
 
 
 def class_moments(

@@ -72,15 +72,15 @@ class Fitted:
         weight = 1.0 / (model.residual_variance + noise[seen])
         weight /= weight.mean()
         enough = seen.size >= max(2 * leaf, FEWEST_FOR_FOREST) and enrolled.shown.columns.size > 0
-        compared_rows = np.arange(0, seen.size, -(-seen.size // MOST_COMPARED))
+        rows = compared_rows(seen.size)
         units = None if enrolled.units is None else enrolled.units[seen]
         if "forest" in parts and enough:
             leaf, seed = min(leaf, seen.size // 8), enrolled.streams.integer("tree")
-            sample = enrolled.Z[seen], targets[seen], weight, leaf, compared_rows, units
+            sample = enrolled.Z[seen], targets[seen], weight, leaf, rows, units
             forest = SharedForest(*sample, seed=seed)
-        reports, weight = targets[seen[compared_rows]], weight[compared_rows]
-        units = None if units is None else units[compared_rows]
-        constant, process = left_out(enrolled, model, targets, noise, seen, compared_rows)
+        reports, weight = targets[seen[rows]], weight[rows]
+        units = None if units is None else units[rows]
+        constant, process = left_out(enrolled, model, targets, noise, seen, rows)
         columns = {0: constant} | ({1: process} if "gp" in parts else {})
         if forest is not None:
             columns[2] = forest.left_out
@@ -88,7 +88,7 @@ class Fitted:
         favored, blind = [] if units is None else [[0]], 0.0
         if expected is not None and apart is not None:
             favored = [[*range(len(columns) + 1)], [len(columns)]]
-            columns |= {3: np.zeros(compared_rows.size), 4: apart.left_out - expected[seen[compared_rows]]}
+            columns |= {3: np.zeros(rows.size), 4: apart.left_out - expected[seen[rows]]}
             blind = hidden * (np.array(list(columns)) == 4)
         compared, weights = np.column_stack(list(columns.values())), np.zeros(5)
         shares = mixture_weights(compared, reports, weight, float(spread), units, favored, blind)
@@ -116,6 +116,11 @@ class Fitted:
         """Standard deviation of a label about its prediction, as the processes state it, shape (m,)."""
         features = self.kernels.transform(self.shown.transform(X))
         return np.sqrt(self.model.variance(features) + self.model.residual_variance)
+
+
+def compared_rows(n: int) -> np.ndarray:
+    """Numbers of the reports, of ``n``, that the weights of a mixture are read from."""
+    return np.arange(0, n, -(-n // MOST_COMPARED))
 
 
 def left_out(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Mom
 from lpbench.estimators.tuning_free.indicators import IndicatorClassifier
 from lpbench.estimators.tuning_free.mixture import Fitted
 from lpbench.estimators.tuning_free.public_score import NOTE, PublicScore
+from lpbench.estimators.tuning_free.rare_class import RareClass, rare_share
 from lpbench.estimators.tuning_free.rounds import BLOCK, Enrolled
 from lpbench.privacy import Users
 
@@ -47,6 +49,7 @@ class ResidualScore(IndicatorClassifier):
     shown are fitted to unbiased indicators, less the part of a public score that follows from what is shown; the
     prediction adds the score of the complete record. It is a mixture with the private constant or, beside a score, with
     that as it is and the model without it, weighted by reports that the parts have not seen (:func:`.fit_indicators`).
+    Where one of two classes is rare and there is no score, :class:`.RareClass` turns them into probabilities.
 
     Where users show nothing, each sends its cell of the public score and its class, hidden in a subset of pairs, and
     the posterior of the drift from the score is predicted (:mod:`.calibration`); without a public sample, the estimated
@@ -62,8 +65,9 @@ class ResidualScore(IndicatorClassifier):
     Attributes
     ----------
     public_ : PublicScore or None
-    models_ : list of Fitted, or Calibration
-        Models of the second of two classes, else of each; where nothing is shown, a calibration of the score.
+    models_ : list of Fitted or RareClass, or Calibration
+        Models of the second of two classes (a RareClass where one is rare), else of each; where nothing is shown, a
+        calibration of the score.
     guarantee_ : Guarantee
         ``semi_feature_ldp``, or ``ldp`` where nothing is shown: epsilon of the one report that a user sends. Public
         rows are not protected.
@@ -120,7 +124,7 @@ class ResidualScore(IndicatorClassifier):
 
 def fit_indicators(
     users: Users, n_classes: int, epsilon: float, enrolled: Enrolled, expected: tuple[np.ndarray, np.ndarray] | None
-) -> list[Fitted]:
+) -> list[Any]:
     """Regress indicators of classes on what users show; every user sends its class at the whole budget.
 
     Of two classes the second is regressed, else each, under one posterior (:func:`.fit_classes`). The report is that
@@ -140,13 +144,29 @@ def fit_indicators(
     target, noise, seen = targets[1], np.full(users.n, variance), np.arange(users.n)
     prior, remainder = ((0.0, 1.0), _INDICATOR), ((-0.5, 0.5), _REMAINDER)
     if expected is None:
-        [moments] = _moments(enrolled, [target], noise, [prior])
-        return [Fitted.to(enrolled, GaussianAverage(moments), target, noise, seen, {})]
+        share = rare_share(target, variance)
+        if share is not None:
+            return [RareClass.fit(partial(_fitted, enrolled, target, noise), target, variance, share)]
+        return [_fitted(enrolled, target, noise, prior)]
     mean, hidden = (moment[-1] for moment in expected)
     moments, rest = _moments(enrolled, [target, target - mean], noise, [prior, remainder])
     apart = Fitted.to(enrolled, GaussianAverage(moments), target, noise, seen, {})
     score = {"expected": mean, "hidden": hidden, "apart": apart}
     return [Fitted.to(enrolled, GaussianAverage(rest), target - mean, noise, seen, {}, **score)]
+
+
+def _fitted(
+    enrolled: Enrolled, target: np.ndarray, noise: np.ndarray, prior: tuple[Any, Spreads], kernel: int | None = None
+) -> Fitted:
+    """Fit a mixture to ``target`` (n,), unbiased indicators with noise variances ``noise`` (n,).
+
+    ``prior`` has the arguments of :class:`.Moments`: range of the label and prior of its spread. ``kernel`` is the only
+    one to use, without a forest (None: all).
+    """
+    [moments], seen = _moments(enrolled, [target], noise, [prior]), np.arange(noise.size)
+    if kernel is not None:
+        return Fitted.to(enrolled, GaussianAverage(moments.only(kernel)), target, noise, seen, {}, ("gp",))
+    return Fitted.to(enrolled, GaussianAverage(moments), target, noise, seen, {})
 
 
 def _moments(
