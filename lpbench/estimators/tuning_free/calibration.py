@@ -13,6 +13,7 @@ from lpbench.estimators.tuning_free.drift_posterior import (
     drifted_means,
     fit_drift,
 )
+from lpbench.estimators.tuning_free.public_check import Agreement, agreement_of_pairs
 from lpbench.estimators.tuning_free.public_score import LEAF_SIZES, PublicScore
 from lpbench.estimators.tuning_free.score_cells import SPREAD, ScoreCells, affordable_cells
 from lpbench.privacy import Device, PublicSample, Records, SubsetSelection, Users, check_epsilon, subset_reports
@@ -92,6 +93,7 @@ class Calibration:
     score: PublicScore
     cells: ScoreCells | None  # None: a single cell
     drifts: list[DriftPosterior] = field(default_factory=list)  # of the second of two classes, else of each
+    agreement: Agreement | None = None  # diagnosis of the score; None where labels alone are reported
 
     @classmethod
     def of(
@@ -115,6 +117,9 @@ class Calibration:
         reports = users.ask(SUBSET, question)
         counts = np.bincount(reports.ravel(), minlength=n_categories).reshape(-1, n_classes).astype(np.float64)
         scores = score.out_of_bag if given else score.predict_proba(np.zeros((1, X.shape[1])))
+        if cells is not None and n_classes > 1:
+            at = calibration._locate(score.out_of_bag, X)
+            calibration.agreement = agreement_of_pairs(reports, mechanism, score, at, cells.n_cells)
         calibration._fit(counts, mechanism, scores, calibration._locate(scores, X), design.trust)
         return calibration
 

@@ -48,6 +48,11 @@ class PublicMean:
         even = np.ones(y.size)
         return [HalfForest(X, y, even, leaf, np.random.default_rng(seed)) for leaf, seed in seeds.items()]
 
+    @property
+    def labels(self) -> np.ndarray:
+        """Public labels, clipped to the range: shape (q,)."""
+        return self._sample[1]
+
     @classmethod
     def of(cls, users: Users, streams: Streams) -> Self | None:
         """Grow the forests from the users' public sample, its labels clipped to the public range; None without one."""

@@ -79,6 +79,17 @@ class PublicScore:
         """Without forests, which are grown where shared results do not serve: a pickle tells nothing of that."""
         return {name: value for name, value in vars(self).items() if name not in {"_forests", "_tables"}}
 
+    @property
+    def codes(self) -> np.ndarray:
+        """Class codes of the public rows: shape (q,)."""
+        codes: np.ndarray = self._sample[1]
+        return codes
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Shares of the classes among the public rows, none of them zero: shape (n_classes,)."""
+        return self._shares
+
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities of rows X (m, d): ndarray of shape (m, n_classes)."""
         return _SHARED((self._key, X), lambda: self._predicted(X)).copy()

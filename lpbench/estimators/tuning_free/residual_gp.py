@@ -8,6 +8,7 @@ import numpy as np
 from lpbench.estimators.base import LocalRegressor, check_epsilon
 from lpbench.estimators.relabeled import RelabeledUsers
 from lpbench.estimators.tuning_free.mixture import Fitted
+from lpbench.estimators.tuning_free.public_check import Agreement, CheckedMean
 from lpbench.estimators.tuning_free.public_mean import PublicMean
 from lpbench.estimators.tuning_free.public_score import NOTE
 from lpbench.estimators.tuning_free.rounds import RESIDUAL, Curator, Enrolled
@@ -21,10 +22,12 @@ class LabelResidual:
 
     model: PublicMean
     half: float
+    shift: float = 0.0  # added to the model's prediction
 
     def labels(self, records: Records) -> np.ndarray:
         """Label minus the public prediction, clipped to its stated range: shape (n,)."""
-        return np.clip(records.y - records.by_row(self.model, self.model.predict), -self.half, self.half)
+        predicted = records.by_row(self.model, self.model.predict) + self.shift
+        return np.clip(records.y - predicted, -self.half, self.half)
 
 
 @dataclass(eq=False, repr=False)
@@ -46,6 +49,10 @@ class ResidualGP(LocalRegressor):
     Forests on a public sample (:class:`.public_mean.PublicMean`) are broadcast. Every device subtracts their prediction
     at its own complete record from its label and is asked for what is left, clipped to the largest residual of a public
     row that was left out. A sample too small for a forest is not read: a mean is worth less than the width it adds.
+    Up to a quarter of the users check the forests first (:mod:`.public_check`): some report their label, so that the
+    forests can be moved to where private labels lie, others whether the forests are nearer to their label than a
+    constant, and whether the interval of residuals is wide enough. Where the forests are no nearer than that, they are
+    not used. Too few reports check nothing.
 
     Everything after the reports is post-processing, and every choice is a function of reports, the features that are
     shown, the mask, n and the budget.
@@ -62,6 +69,10 @@ class ResidualGP(LocalRegressor):
     guarantee_ : Guarantee
         ``semi_feature_ldp``: epsilon of the one report that a user sends.
     public_ : PublicMean or None
+        The public model, None where there is none or reports contradict it.
+    agreement_ : Agreement or None
+        Diagnosis of the public sample: the share of users for whom its model is nearer than a constant, with an
+        interval, the number of users asked, and whether it is used; None without a sample.
     fitted_ : Fitted
         The private model of the label, or of what the public model leaves.
 
@@ -103,16 +114,15 @@ class ResidualGP(LocalRegressor):
         self.public_ = public = public if public is not None and public.weights.size else None
         # A range of a single value, taken from constant labels, is widened to have a width.
         y_range = (lo, hi) if hi > lo else (lo - 0.5, hi + 0.5)
-        if public is not None:
-            half = public.half_width(self.y_range_)
-            y_range = (-half, half)
-            users.note(NOTE)
-            users = RelabeledUsers(users, LabelResidual(public, half), y_range)
         order = enrolled.order
         if public is None and self._in_rounds:
             check = RangeCheck(users, y_range, self.epsilon, order).run()
             y_range, order = check.y_range, check.rest
         curator = Curator(enrolled, y_range, self.epsilon, self._in_rounds, self._ask_protected, order)
+        self.agreement_: Agreement | None = None
+        if public is not None:
+            users.note(NOTE)
+            users, curator = self._checked(users, public, curator)
         for question in curator.questions():
             if question.users.size:
                 curator.learn(question, users.ask(RESIDUAL, question, question.users))
@@ -120,6 +130,20 @@ class ResidualGP(LocalRegressor):
         learned = curator.targets, curator.noise, curator.seen, curator.effects
         self.fitted_ = Fitted.to(enrolled, curator.result(), *learned, self._parts)
         return self
+
+    def _checked(self, users: Users, public: PublicMean, curator: Curator) -> tuple[Users, Curator]:
+        """Check the public mean by reports: return users of its residuals, or of labels, and their curator."""
+        check = CheckedMean.of(users, public, curator)
+        self.agreement_ = check.agreement
+        if not check.agreement.used:
+            self.public_, curator.order = None, check.order
+            if check.located is not None:
+                curator.learn(*check.located)
+            return users, curator
+        y_range = (-check.half, check.half)
+        users = RelabeledUsers(users, LabelResidual(public, check.half, check.agreement.shift), y_range)
+        settings = self.epsilon, self._in_rounds, self._ask_protected
+        return users, Curator(curator.enrolled, y_range, *settings, check.order)
 
     def predict(self, X: np.ndarray, return_std: bool = False) -> Any:
         """Predict labels for complete rows X of shape (m, d): ndarray of shape (m,).
@@ -129,5 +153,7 @@ class ResidualGP(LocalRegressor):
         :class:`lpbench.estimators.PrivateIntervals` makes one.
         """
         X = self._check_predict(X)
-        mean = self._finish(self.fitted_.at(X, None if self.public_ is None else self.public_.predict(X)))
+        moved = 0.0 if self.agreement_ is None else self.agreement_.shift
+        public = None if self.public_ is None else self.public_.predict(X) + moved
+        mean = self._finish(self.fitted_.at(X, public))
         return (mean, self.fitted_.deviation(X)) if return_std else mean

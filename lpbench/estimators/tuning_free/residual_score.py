@@ -23,6 +23,7 @@ from lpbench.estimators.tuning_free.class_posterior import SCALES, fit_classes
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments, Spreads
 from lpbench.estimators.tuning_free.indicators import IndicatorClassifier
 from lpbench.estimators.tuning_free.mixture import Fitted
+from lpbench.estimators.tuning_free.public_check import check_score
 from lpbench.estimators.tuning_free.public_score import NOTE, PublicScore
 from lpbench.estimators.tuning_free.rare_class import RareClass, rare_share
 from lpbench.estimators.tuning_free.rounds import BLOCK, Enrolled
@@ -50,6 +51,8 @@ class ResidualScore(IndicatorClassifier):
     prediction adds the score of the complete record. It is a mixture with the private constant or, beside a score, with
     that as it is and the model without it, weighted by reports that the parts have not seen (:func:`.fit_indicators`).
     Where one of two classes is rare and there is no score, :class:`.RareClass` turns them into probabilities.
+    Up to a quarter of the users check the score first (:mod:`.public_check`) and report whether it gives their class
+    more than the public class shares do; where that contradicts it, it is not used.
 
     Where users show nothing, each sends its cell of the public score and its class, hidden in a subset of pairs, and
     the posterior of the drift from the score is predicted (:mod:`.calibration`); without a public sample, the estimated
@@ -65,6 +68,10 @@ class ResidualScore(IndicatorClassifier):
     Attributes
     ----------
     public_ : PublicScore or None
+        None without a public sample, or where reports contradict it.
+    agreement_ : Agreement or None
+        Diagnosis of the public sample: the share of users to whose class the score gives more than the public class
+        shares do, with an interval, the number of users asked, and whether the score is used; None without a sample.
     models_ : list of Fitted or RareClass, or Calibration
         Models of the second of two classes (a RareClass where one is rare), else of each; where nothing is shown, a
         calibration of the score.
@@ -99,13 +106,18 @@ class ResidualScore(IndicatorClassifier):
         """Learn from the public sample and ask the users."""
         check_epsilon(self.epsilon)
         streams, n_classes, self.public_, expected = self._streams(), self.classes_.size, None, None
+        self.agreement_ = None
         rows, seed = users.public if self.uses_public else None, streams.integer("tree")
         if rows is not None:
             self.public_ = PublicScore(*rows, n_classes, seed, self._design.leaf_sizes)
             users.note(NOTE)
         if self.protects == "record" or users.mask.all():
             self.models_ = Calibration.of(users, self.public_, self.epsilon, n_classes, seed, self._design)
+            self.agreement_ = self.models_.agreement
             return self
+        if self.public_ is not None:
+            users, self.agreement_ = check_score(users, self.public_, self.epsilon, streams)
+            self.public_ = self.public_ if self.agreement_.used else None
         enrolled = Enrolled.of(users, streams, SCALES if n_classes > 2 else (1.0,))
         if rows is not None and self.public_ is not None:
             inputs = enrolled, users.public_features, rows.X, self.public_

@@ -267,17 +267,16 @@ class Curator:
         epsilon: float,
         in_rounds: bool = True,  # False: one group, the whole range of the label
         ask_protected: bool = True,  # False: protected features are never asked for
-        order: np.ndarray | None = None,  # users who have not been asked yet, in the order of asking; None: all
+        order: np.ndarray | None = None,  # users who may still be asked, in the order of asking; None: all
     ) -> None:
         """Start with no report: arrays for one target a user, in the order of enrollment.
 
         ``in_rounds`` and ``ask_protected`` False are the ablations that ask once, and for no protected feature.
         """
         self.enrolled, self.y_range, self.epsilon = enrolled, y_range, epsilon
-        self._order = enrolled.order if order is None else order
-        n = enrolled.order.size
+        self.order = enrolled.order if order is None else order
         self.effects: dict[int, Effect] = {}
-        self.targets, self.noise, self._expected, self._deviation = np.empty((4, n))
+        self.targets, self.noise, self._expected, self._deviation = np.empty((4, enrolled.order.size))
         self.seen = np.empty(0, dtype=np.int64)
         self._moments = Moments(y_range)
         self._model: GaussianAverage | None = None
@@ -289,11 +288,11 @@ class Curator:
         self._finer: dict[tuple[int, int], Binning] = {}  # by feature and number of bins
         self._binning: dict[int, Binning] = {}
         self._probability: dict[int, float] = {}
-        self._in_rounds, self._ask_protected = in_rounds and self._order.size >= _FEWEST_IN_ROUNDS, ask_protected
+        self._in_rounds, self._ask_protected = in_rounds and self.order.size >= _FEWEST_IN_ROUNDS, ask_protected
 
     def questions(self) -> Iterator[Question]:
         """Yield the questions; :meth:`learn` must be called with the answers before the next one is asked."""
-        order = self._order
+        order = self.order
         if not self._in_rounds:
             yield self.question(order)
             return
