@@ -152,7 +152,7 @@ def test_intervals_cover_whenever_the_check_stops(share, epsilon, categories):
         covered += found.low <= share <= found.high
         estimates.append(found.share)
     assert covered >= binom.ppf(ALARM, runs, LEVEL)
-    assert abs(np.mean(estimates) - share) < 0.1
+    assert abs(np.mean(estimates) - share) < 0.15  # clipped to [0, 1], and sooner clear where it is large
 
 
 def checked_drift(gamma, shown, seed):

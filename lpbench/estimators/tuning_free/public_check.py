@@ -31,9 +31,9 @@ _CHECKING, _LOCATING = 0.25, 0.1
 #: Largest standard error of the share at which it is worth asking for, and error of the decision that ends the check.
 _MOST_DOUBT, _CLEAR = 0.13, 0.02
 #: Fewest users asked where labels lie, and variances of their mean, in those of the label: wanted, and still of use.
-_FEWEST_LOCATING, _WANTED, _OF_USE = 20, 0.25, 0.5
+_FEWEST_LOCATING, _WANTED, _OF_USE = 20, 0.15, 0.5
 #: Prior probability that private labels lie where public ones do.
-_IN_PLACE = 0.5
+_IN_PLACE = 0.9
 #: Share of users outside the residuals' interval from which on it is widened, and half-width in deviations then.
 _OUTSIDE, _WIDENED = 0.25, 3.0
 #: Public rows whose labels are set against each other's predictions, the most.
@@ -168,7 +168,7 @@ class Checkers:
         if not self.informative:
             return self
         slope = self._channel[0] - self._channel[1]
-        first = min(self.most, math.ceil(0.5 * math.sqrt(self.order.size) / slope**2))
+        first = min(-(-self.most // 2), math.ceil(0.5 * math.sqrt(self.order.size) / slope**2))
         self._looks, batch = 1 + math.ceil(math.log2(self.most / first)), first
         while batch:
             group, self.order = np.split(self.order, [batch])
@@ -259,6 +259,7 @@ class CheckedMean:
         expected = float((np.abs(y - left_out) < nearer).mean())
         chance = float((np.abs(y[some, None] - left_out[some]) < nearer[some, None]).mean())
         mechanism = GRR(epsilon, 3)
+        # A model that is not moved, or not far enough, is nearer to fewer labels than it would be in their place.
         checkers = Checkers(order, int(_CHECKING * n), mechanism, expected, chance, y.size, least=chance)
         if not checkers.informative:
             return cls(checkers.agreement(), half, order, None)
@@ -268,8 +269,6 @@ class CheckedMean:
             located = question, users.ask(RESIDUAL, question, question.users)
             shift = _shift(question, located[1], y)
             checkers.order, checkers.most = order[locating:], checkers.most - locating
-            # A model that is not moved may be far from labels that it explains: then only less than chance is too few.
-            checkers.least = (expected + chance) / 2.0
         asked = MeanQuestion(public, shift, float(y.mean()) + shift, half, mechanism)
         checkers.ask(lambda group: users.ask(MEAN, asked, group))
         outside = checkers.outside()
