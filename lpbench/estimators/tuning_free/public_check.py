@@ -29,7 +29,7 @@ TRUST = 0.98
 #: Largest part of the users who check, and of those who are asked where labels lie.
 _CHECKING, _LOCATING = 0.25, 0.1
 #: Largest standard error of the share at which it is worth asking for, and error of the decision that ends the check.
-_MOST_DOUBT, _CLEAR = 0.13, 0.02
+_MOST_DOUBT, _CLEAR = 0.1, 0.02
 #: Fewest users asked where labels lie, and variances of their mean, in those of the label: wanted, and still of use.
 _FEWEST_LOCATING, _WANTED, _OF_USE = 20, 0.15, 0.5
 #: Prior probability that private labels lie where public ones do.
