@@ -64,7 +64,7 @@ class Value(NamedTuple):
     @property
     def text(self) -> str:
         """Format value and interval for a label."""
-        return f"{self.value:.3g}" + (f" [{self.low:.3g}, {self.high:.3g}]" * (self.whole and self.low < self.high))
+        return f"{self.value:.3g}" + (f" [{self.low:.3g}, {self.high:.3g}]" * bool(self.whole and self.low < self.high))
 
 
 @dataclass(frozen=True)
