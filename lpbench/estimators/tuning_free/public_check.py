@@ -20,7 +20,6 @@ from lpbench.estimators.tuning_free.public_score import PublicScore
 from lpbench.estimators.tuning_free.rounds import RESIDUAL, Curator, Question
 from lpbench.privacy import GRR, Device, Records, SubsetSelection, Users
 from lpbench.privacy.device import proven
-from lpbench.seeds import Streams
 
 #: Level of the intervals.
 LEVEL = 0.9
@@ -99,26 +98,7 @@ class MeanDevice(Device[MeanQuestion]):
         return np.where(off < np.abs(records.y - question.constant), off > question.half, 2).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreQuestion:
-    """Ask whether the public score gives the own class no more than the public class shares do: 0 (more) or 1."""
-
-    score: PublicScore
-    mechanism: GRR
-
-
-@proven
-class ScoreDevice(Device[ScoreQuestion]):
-    """Compare the score of the own class at the complete record with the class's share."""
-
-    def inputs(self, records: Records, question: ScoreQuestion) -> np.ndarray:
-        """Category of each record, shape (n,)."""
-        probabilities = records.by_row(question.score, question.score.predict_proba)
-        codes = np.asarray(records.y)
-        return (~is_nearer(probabilities, question.score)[np.arange(codes.size), codes]).astype(np.int64)
-
-
-MEAN, SCORE = MeanDevice(), ScoreDevice()
+MEAN = MeanDevice()
 
 
 @dataclass(eq=False)
@@ -334,20 +314,3 @@ def agreement_of_pairs(
     hits = float(nearer.ravel()[reports].sum()) / most
     estimate = _interval(hits, len(reports), size * stray / most, (keep - stray) / most, LEVEL)
     return Agreement(*estimate, len(reports), expected, chance, True)
-
-
-def check_score(users: Users, score: PublicScore, epsilon: float, streams: Streams) -> tuple[Users, Agreement]:
-    """Ask some users whether the public score gives their class more than its share; return the others, and that.
-
-    Where nothing but the label is protected, the mixture of the model sees from its own reports how good the score is,
-    and nobody is asked.
-    """
-    probabilities, codes, mechanism = score.out_of_bag, score.codes, GRR(float(epsilon), 2)
-    nearer = is_nearer(probabilities, score)
-    expected = float(nearer[np.arange(codes.size), codes].mean())
-    chance = float(nearer.mean(axis=0) @ np.bincount(codes, minlength=score.n_classes) / codes.size)
-    order = streams.generator("check").permutation(users.n)
-    most = int(_CHECKING * users.n) if users.mask.any() and score.n_classes > 1 else 0
-    checkers = Checkers(order, most, mechanism, expected, chance, codes.size, (expected + chance) / 2.0)
-    checkers.ask(lambda group: users.ask(SCORE, ScoreQuestion(score, mechanism), group))
-    return users.take(np.sort(checkers.order)) if checkers.asked else users, checkers.agreement()

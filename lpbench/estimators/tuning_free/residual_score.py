@@ -23,7 +23,6 @@ from lpbench.estimators.tuning_free.class_posterior import SCALES, fit_classes
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments, Spreads
 from lpbench.estimators.tuning_free.indicators import IndicatorClassifier
 from lpbench.estimators.tuning_free.mixture import Fitted
-from lpbench.estimators.tuning_free.public_check import check_score
 from lpbench.estimators.tuning_free.public_score import NOTE, PublicScore
 from lpbench.estimators.tuning_free.rare_class import RareClass, rare_share
 from lpbench.estimators.tuning_free.rounds import BLOCK, Enrolled
@@ -51,8 +50,6 @@ class ResidualScore(IndicatorClassifier):
     prediction adds the score of the complete record. It is a mixture with the private constant or, beside a score, with
     that as it is and the model without it, weighted by reports that the parts have not seen (:func:`.fit_indicators`).
     Where one of two classes is rare and there is no score, :class:`.RareClass` turns them into probabilities.
-    Up to a quarter of the users check the score first (:mod:`.public_check`) and report whether it gives their class
-    more than the public class shares do; where that contradicts it, it is not used.
 
     Where users show nothing, each sends its cell of the public score and its class, hidden in a subset of pairs, and
     the posterior of the drift from the score is predicted (:mod:`.calibration`); without a public sample, the estimated
@@ -68,10 +65,12 @@ class ResidualScore(IndicatorClassifier):
     Attributes
     ----------
     public_ : PublicScore or None
-        None without a public sample, or where reports contradict it.
+        None without a public sample.
     agreement_ : Agreement or None
-        Diagnosis of the public sample: the share of users to whose class the score gives more than the public class
-        shares do, with an interval, the number of users asked, and whether the score is used; None without a sample.
+        Diagnosis of the public sample where users show nothing, read from the reports on score and class: the share of
+        users to whose class the score gives more than the public class shares do, with an interval. None without a
+        sample, and where users show features: they send their class alone, which does not tell the score's part of
+        protected features.
     models_ : list of Fitted or RareClass, or Calibration
         Models of the second of two classes (a RareClass where one is rare), else of each; where nothing is shown, a
         calibration of the score.
@@ -115,9 +114,6 @@ class ResidualScore(IndicatorClassifier):
             self.models_ = Calibration.of(users, self.public_, self.epsilon, n_classes, seed, self._design)
             self.agreement_ = self.models_.agreement
             return self
-        if self.public_ is not None:
-            users, self.agreement_ = check_score(users, self.public_, self.epsilon, streams)
-            self.public_ = self.public_ if self.agreement_.used else None
         enrolled = Enrolled.of(users, streams, SCALES if n_classes > 2 else (1.0,))
         if rows is not None and self.public_ is not None:
             inputs = enrolled, users.public_features, rows.X, self.public_
