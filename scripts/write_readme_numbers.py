@@ -55,7 +55,7 @@ def proof(folder: Path) -> str:
         ("Can I trust it?", f"{kept_by_seed(judged, folder).partition(', and')[0]}. [Checks, limits]({HOME}#trust)"),
         (
             "Does the audit see faults?",
-            f"{caught} of {applied} planted faults are caught; {len(RELEASES)} errors found in "
+            f"Planted faults are caught in {caught} of {applied} settings; {len(RELEASES)} errors found in "
             "[released code](docs/questions/released_code.md).",
         ),
     ]

@@ -57,7 +57,7 @@ def stated(y: np.ndarray, unit: str) -> np.ndarray:
 
 @_named
 def log_linear(y: np.ndarray, weights: Sequence[float], floor: float = 0.0) -> np.ndarray:
-    """Logarithm of a ratio of scores, an exponent, or a difference of exponents: a sum of weighted logarithms.
+    """A weighted sum of logarithms of scores: the logarithm of a ratio, an exponent, or a difference of exponents.
 
     The natural logarithms of scores y (..., k) above ``floor`` are summed with the ``weights`` (k,).
     """

@@ -58,8 +58,8 @@ class Experiment(Frozen):
     scaling: str = "rows"
     groups: tuple[Group, ...] = ()  # What is run; needed unless it is a drawing.
     notes: tuple[str, ...] = ()  # Shown below the table or figure.
-    #: Settings of drawings and of a table's extras: ``compared`` (method whose rank is given on each kind of data
-    #: sets), ``data_sets`` (kind, such as ``held_out`` -> data sets), ``development_seed``.
+    #: Options of a figure or of a table's further output: ``compared``, the method whose rank is given for each kind of
+    #: data set; ``data_sets``, from each kind (such as ``held_out``) to its data sets; ``development_seed``.
     settings: dict[str, Any] = field(default_factory=dict)
 
     @classmethod

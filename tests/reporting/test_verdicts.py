@@ -32,7 +32,7 @@ def test_a_captions_counts_are_those_of_its_rows(instances):
         here, printed = ((rows["source"] == source).sum() for source in ("ours", "published"))
         beside = f" ({printed} in print)" if here and printed not in (0, here) else ""
         said = f"{here or printed} instances{beside}"
-        assert f"Of {said} the 4 are drawn" in text or f"All {said} are drawn" in text, (claim, check)
+        assert f"The figure shows 4 of {said}" in text or f"The figure shows all {said}" in text, (claim, check)
         counted += 1
     assert counted > 60
 

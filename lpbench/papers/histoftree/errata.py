@@ -27,8 +27,9 @@ def histoftree_tie_rules() -> dict[str, dict[str, int]]:
 
 
 def _tie_rules() -> str:
-    return "ties at the minimum, average and maximum rank reproduce " + "; ".join(
-        f"{c['min']}, {c['average']} and {c['max']} of {c['of']} {mask} sums"
+    return "; ".join(
+        f"of {c['of']} {mask} sums, ranking ties by their minimum, average and maximum reproduces {c['min']}, "
+        f"{c['average']} and {c['max']}"
         for mask, c in sorted(histoftree_tie_rules().items())
     )
 

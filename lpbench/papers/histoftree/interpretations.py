@@ -20,10 +20,10 @@ IMPOSSIBLE = ("building", "music_origin", "pyrimidines")
 CAUSES = (
     Cause("the grid of the text has no depth-0 tree, and adding one (variant inferred) removes most of the difference",
           experiment="histoftree/table", method="histoftree_"),
-    Cause("the paper does not say where p begins, and the variant inferred begins at p = 0, a depth-0 tree",
+    Cause("the paper does not say from which depth on AdHistOfTree chooses (variant inferred: from 0, a depth-0 tree)",
           experiment="histoftree/table", method="adhistoftree_"),
-    Cause("the paper does not say how KRR divides its budget, and the printed columns point to half of the budget for "
-          "the label (variant inferred), where ours divides it equally", method="krr"),
+    Cause("the paper does not say how KRR divides its budget: its printed numbers fit half for the label (variant "
+          "inferred), and ours are of equal parts", method="krr"),
     Cause("the paper's label cannot be column V-9 or V-10 of our data, so that its label or preprocessing must differ",
           experiment="histoftree/table", dataset="building"),
     Cause("the paper does not print which features are most sensitive, and ordering them by importance in a "

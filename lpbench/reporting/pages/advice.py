@@ -120,12 +120,16 @@ def sizes(answers: Sequence[Mapping[str, str]], standings: pd.DataFrame) -> dict
 EXAMPLE = {"users": 5000, "epsilon": "2"}
 
 
-def worked(answers: Sequence[Mapping[str, str]]) -> list[str]:
-    """Answer for users who protect some features: a text for each task, public sample and what is sent."""
+def worked(answers: Sequence[Mapping[str, str]]) -> list[tuple[str, ...]]:
+    """Answer for users who protect some features: task, public sample, what users send, method, and what that adds."""
     return [
-        f"{a['task'].capitalize()}, {'a' if a['sample'] == 'yes' else 'no'} public sample, users send {a['asked']}: "
-        f"{a['method']}. {'Private users add' if a['sample'] == 'yes' else 'The gain over a private constant is'} "
-        f"{a['adds']}{' with ' * bool(a['instead'])}{a['second'] * bool(a['instead'])}."
+        (
+            a["task"],
+            a["sample"],
+            a["asked"],
+            a["method"],
+            f"{a['adds']}{' with ' * bool(a['instead'])}{a['second'] * bool(a['instead'])}",
+        )
         for a in answers
         if (a["features"], a["epsilon"]) == ("some", EXAMPLE["epsilon"])
     ]

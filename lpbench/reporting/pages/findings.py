@@ -37,6 +37,7 @@ class PageFinding:
     command: str
     pictures: Sequence[Mapping[str, Any]] = ()
     share: float = 0.0  # of the published results that it puts in doubt
+    inputs: str = ""  # of the method that was measured
 
 
 def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
@@ -137,6 +138,7 @@ def _of_method(
         f"leaderboard.html#{view}",
         f"lpbench reproduce {entry.name}",
         [picture(path, path.name, sentence) for path in drawn if path.suffix == ".svg"],
+        inputs=inputs,
     )
 
 
