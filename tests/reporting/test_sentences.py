@@ -184,7 +184,7 @@ def test_a_planted_change_of_a_summary_changes_every_sentence(tmp_path):
 DEFINITIONS = {
     "leaderboard.html.j2": ["0", "1", "1", "95", "95"],  # an interval that holds 0; 1 - a ratio
     "sections.html.j2": ["0.05", "0"],  # a public weight of 0
-    "rank.html.j2": ["95", "1"],
+    "rank.html.j2": ["95", "1", "1"],  # 1 - a ratio
     "use.html.j2": ["1", "1", "95"],
 }
 

@@ -134,8 +134,8 @@ def counted_work(dataset: str, method: str) -> float:
 
 @checks("L18", "work", above(), effect=0, rule_changes=SECONDS_FIRST)
 def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
-    """On most data sets, a fit of the faster PSGD costs more than a fit of the slowest of LPCT and PHIST: log10 of
-    their ratio is above 0. The cost is seconds in print and counted work here.
+    """On most data sets, a fit of the faster PSGD costs more (seconds in print, counted work here) than a fit of the
+    slowest of LPCT and PHIST: log10 of their ratio is above 0.
     """  # noqa: D205 (the rule as pages print it)
     slow, quick = ("psgd_linear", "psgd_neural"), (*OURS, "phist")
     table = results.table("lpct/table3", 2.0, "", slow + quick)
