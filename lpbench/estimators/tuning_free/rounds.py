@@ -369,7 +369,7 @@ class Curator:
         return max(pairs, key=lambda pair: self._worth(*pair))
 
     def _worth(self, bins: int, together: int) -> float:
-        """What a report on so many features, in so many bins each, teaches of their effects."""
+        """Information in a report on so many features, in so many bins each, about their effects."""
         joint = bins**together
         width = levels.best_width(self.epsilon, self.targets.size, joint)
         return _WORTH[bins] * together / levels.total_variance(self.epsilon, width, joint)

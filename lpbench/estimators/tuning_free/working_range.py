@@ -147,7 +147,7 @@ _laws = lru_cache(maxsize=2)(Laws.of)
 
 
 def _information(budget: float) -> float:
-    """What one report says of a bin's share, the inverse of its variance under subset selection among many bins."""
+    """Information of one report about a bin's share: one over its variance under subset selection among many bins."""
     return (math.expm1(min(budget, _EXACT)) / 2.0) ** 2 / math.exp(min(budget, _EXACT))
 
 

@@ -148,7 +148,7 @@ def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
 
 @checks("L18", "memory", above(), effect=0)
 def dense_histogram_exceeds_memory(results: Evidence) -> Iterator[Instance]:
-    """Where no PHIST is printed, a dense histogram of two bins per axis exceeds 100 GB: log10(size / 100 GB) > 0."""
+    """A dense histogram of two bins per axis exceeds 100 GB where no PHIST is printed: log10(size / 100 GB) > 0."""
     if results.source == "published":
         raise NotRunError("the paper's dashes are what this check explains")
     printed = printed_cells("lpct/table3")
