@@ -15,6 +15,7 @@ from typing import Any
 
 import pandas as pd
 
+from lpbench.analysis.statistics import STATISTICS, meaning
 from lpbench.derivation import PICTURES, TABLES, Derivation, record_in
 from lpbench.digest import folder_hash, hash_of
 from lpbench.disk import inside, locked, write_text
@@ -194,17 +195,23 @@ class Report:
     def tables(self) -> list[Derivation]:
         """Return the derivations of the report's tables: verdicts, numbers and standings."""
         read = {name for paper in papers() for name in paper.rests_on}
-        of = [(name, paper_of(name)) for name in self.names]
         scores = {artifact.name: artifact.content for artifact in self.artifacts}
-        judged = {n: [scores[n], printed(n, p)] for n, p in of if p.claims or p.published or n in read}
-        artifacts = map(Results(self.folder).artifact, (name for paper in papers() for name in paper.rivals))
-        rivals = {artifact.name: artifact.content for artifact in artifacts}
+        judged = {
+            name: [scores[name], printed(name, paper)]
+            for name in self.names
+            if (paper := paper_of(name)).claims or paper.published or name in read
+        }
+        # the words of a rule are docstrings, which are no part of the code's hash
+        rules = [check.rule for paper in papers() for claim in paper.claims for check in claim.checks]
+        rivals = {n: Results(self.folder).artifact(n).content for paper in papers() for n in paper.rivals}
         runs = {a.name: [a.experiment.settings, a.seed, a.commit] for a in self.artifacts}
         costs = [{name: card.privacy for name, card in self.cards.items()}, fit_seconds(), folder_hash(SUBMITTED)]
         compared = "lpbench.reporting.number_table", "lpbench.reporting.comparison"
         standings = "lpbench.reporting.standings", "lpbench.estimators"  # of which the bits of a report are counted
         return [
-            self.derivation("verdicts", self.verdicts, {"scores": judged}, ("lpbench.reporting.report",)),
+            self.derivation(
+                "verdicts", self.verdicts, {"scores": judged, "rules": rules}, ("lpbench.reporting.report",)
+            ),
             self.derivation("numbers", self.numbers, {"scores": judged, "rivals": rivals}, compared),
             self.derivation("standings", self.standings, {"scores": scores, "runs": runs, "costs": costs}, standings),
         ]
@@ -224,6 +231,7 @@ class Report:
             "experiments": {a.name: hash_of(asdict(a.experiment)) for a in self.artifacts},
             "methods": {name: hash_of(asdict(card)) for name, card in self.cards.items()},
             "environment": environment(),
+            "statistics": [*map(meaning, STATISTICS)],
             "folders": [folder_hash(MANIFESTS, "*.yaml"), *map(folder_hash, (PUBLISHED, TEMPLATES, SUBMITTED, CONF))],
         }
 
