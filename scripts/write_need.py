@@ -29,7 +29,7 @@ def advice() -> str:
 def _advice_of(title: str, rows: pd.DataFrame) -> str:
     budgets = sorted(rows["epsilon"].unique(), key=float)
     adds = rows["adds"].str.split(" on ", n=1, expand=True)
-    rows = rows.assign(cell=rows["method"].str.replace("ask nobody.*", "ask nobody", regex=True) + ", " + adds[0])
+    rows = rows.assign(cell=rows["method"].where(rows["instead"] != "public", "ask nobody") + ", " + adds[0])
     place = ["asked", "features", "sample", "sets"]
     table = rows.assign(sets=adds[1]).pivot(index=place, columns="epsilon", values="cell")[budgets].fillna("–")
     lines = [f"### {title}\n", f"| {' | '.join([*HEADS, 'held out', *(f'ε = {b}' for b in budgets)])} |"]

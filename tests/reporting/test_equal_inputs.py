@@ -12,6 +12,7 @@ from lpbench.members import CONSTANTS, PUBLIC_ONLY
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.pages.advice import ASKED, SHOWN, worked
 from lpbench.reporting.printed_names import method_title
+from lpbench.reporting.render import _environment
 from lpbench.reporting.standings import GAINS, read_standings
 from scripts.write_readme_numbers import in_brief
 
@@ -77,6 +78,12 @@ def test_no_table_or_figure_of_ranks_puts_methods_of_several_inputs_beside_each_
         assert "<table" not in section and "<img" not in section, experiment
 
 
+def cells(*answers):
+    """Cells of the example's table on pages."""
+    macros = _environment().get_template("macros.html.j2").module
+    return re.findall("<td>(.*?)</td>", macros.worked(worked(answers)))
+
+
 def test_the_worked_example_has_each_answer_at_its_inputs():
     asked = {"task": "regression", "asked": "label", "features": "some", "sample": "no", "epsilon": "2"}
     answer = asked | {
@@ -86,9 +93,14 @@ def test_the_worked_example_has_each_answer_at_its_inputs():
         "adds": "1 % [-2, 4]",
     }
     others = [answer | {"epsilon": "1"}, answer | {"features": "all"}]
-    [row] = worked([answer, *others])
-    assert row == ("regression", "no", "label", "ask nobody, and use the best of A", "1 % [-2, 4] with B")
+    assert cells(answer, *others) == [
+        "regression",
+        "no",
+        "label",
+        "ask nobody, and use the best of A",
+        "1 % [-2, 4] with B",
+    ]
     chosen = answer | {"method": "A", "instead": ""}
-    assert worked([chosen]) == [("regression", "no", "label", "A", "1 % [-2, 4]")]
-    [row] = worked([answer | {"method": "PrivateConstant", "instead": "constant"}])
-    assert row[-1].endswith(" with B"), "the number is of the method that was not advised"
+    assert cells(chosen) == ["regression", "no", "label", "A", "1 % [-2, 4]"]
+    *_, adds = cells(answer | {"method": "PrivateConstant", "instead": "constant"})
+    assert adds.endswith(" with B"), "the number is of the method that was not advised"

@@ -120,19 +120,9 @@ def sizes(answers: Sequence[Mapping[str, str]], standings: pd.DataFrame) -> dict
 EXAMPLE = {"users": 5000, "epsilon": "2"}
 
 
-def worked(answers: Sequence[Mapping[str, str]]) -> list[tuple[str, ...]]:
-    """Answer for users who protect some features: task, public sample, what users send, method, and what that adds."""
-    return [
-        (
-            a["task"],
-            a["sample"],
-            a["asked"],
-            a["method"],
-            f"{a['adds']}{' with ' * bool(a['instead'])}{a['second'] * bool(a['instead'])}",
-        )
-        for a in answers
-        if (a["features"], a["epsilon"]) == ("some", EXAMPLE["epsilon"])
-    ]
+def worked(answers: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """Answers for users who protect some features, at the example's budget."""
+    return [a for a in answers if (a["features"], a["epsilon"]) == ("some", EXAMPLE["epsilon"])]
 
 
 def _answer(advice: Advice, cards: Mapping[str, Method]) -> dict[str, str]:

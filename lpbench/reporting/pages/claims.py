@@ -64,7 +64,8 @@ class Value(NamedTuple):
     @property
     def text(self) -> str:
         """Format value and interval for a label."""
-        return f"{self.value:.3g}" + (f" [{self.low:.3g}, {self.high:.3g}]" * bool(self.whole and self.low < self.high))
+        interval = f" [{self.low:.3g}, {self.high:.3g}]" if self.whole and self.low < self.high else ""
+        return f"{self.value:.3g}{interval}"
 
 
 @dataclass(frozen=True)
