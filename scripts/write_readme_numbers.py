@@ -18,7 +18,7 @@ from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.baselines import best_constants, published_wins
 from lpbench.reporting.number_table import kept_by_seed, read_numbers
 from lpbench.reporting.pages.about import minutes_of, time_in_words
-from lpbench.reporting.pages.findings import below_the_constant
+from lpbench.reporting.pages.findings import below_the_constant, our_methods, sent
 from lpbench.reporting.pages.site import surprise
 from lpbench.reporting.paper import Paper, papers
 from lpbench.reporting.printed_names import method_title
@@ -42,7 +42,7 @@ def proof(folder: Path) -> str:
         (
             "Do printed numbers hold?",
             f"Of {n['compared']:,} printed numbers, {n['method']:,} identify their method and {n['different']:,} are "
-            "different. The others match a baseline or a wrong method as well, or cannot be judged. "
+            "different. The others may match a baseline or a wrong method as well, or cannot be judged. "
             f"[Why not?]({HOME.replace('index', 'histoftree')}#why-not)",
         ),
         (
@@ -71,32 +71,40 @@ def _surprise(folder: Path, n: dict[str, int], claims: pd.DataFrame) -> str:
 
 
 def _added(folder: Path) -> list[tuple[str, str]]:
-    """Say what users add by task, of the compared method that reads a public sample, on held-out data sets."""
+    """Say what users add by task and by what they send, of our methods that read a public sample, held out."""
+    rows = spans(folder)
     return [
         (
-            f"What do private users add ({row['task']})?",
-            f"{row['brief']} ({row['title']}, {row['inputs']}; {row['sets']} held-out data sets). "
-            f"[Intervals]({HOME}#finding-users-add-{row['task']})",
+            f"What do private users add ({task})?",
+            " ".join(
+                f"{row['sent'].capitalize()}: {row['brief']} ({row['title']}, {row['sets']} held-out data sets)."
+                for row in rows
+                if row["task"] == task
+            )
+            + f" [Intervals]({HOME}#findings)",
         )
-        for _, row in spans(folder).values()
+        for task in dict.fromkeys(row["task"] for row in rows)
     ]
 
 
-def spans(folder: Path) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Return what users add by budget, in words, and a row, of each compared method."""
-    table, found = pd.read_csv(folder / ADDED), {}
-    table = table[(table["role"] == "held out") & (table["mask"] == "aligned")]
-    for experiment in EXPERIMENTS:
-        method = catalog.experiment(experiment).settings["compared"]
-        mine = table[(table["experiment"] == experiment) & (table["method"] == method)]
-        row = {
-            "task": mine["task"].iloc[0],
-            "sets": mine["sets"].max(),
-            "inputs": mine["inputs"].iloc[0],
-            "title": method_title(method, catalog.methods()),
-            "brief": in_brief(mine),
-        }
-        found[experiment] = in_words(mine), row
+def spans(folder: Path) -> list[dict[str, Any]]:
+    """Return what users add by budget, in words, of each of our methods that read a public sample."""
+    table, found = pd.read_csv(folder / ADDED), []
+    table = table[(table["role"] == "held out") & (table["mask"] == "aligned") & (table["beside"] == "public")]
+    for experiment in map(catalog.experiment, EXPERIMENTS):
+        for method in our_methods(experiment):
+            mine = table[(table["experiment"] == experiment.name) & (table["method"] == method)]
+            if len(mine):
+                row = {
+                    "experiment": experiment.name,
+                    "task": mine["task"].iloc[0],
+                    "sets": mine["sets"].max(),
+                    "sent": sent(mine["inputs"].iloc[0]),
+                    "title": method_title(method, catalog.methods()),
+                    "words": in_words(mine),
+                    "brief": in_brief(mine),
+                }
+                found.append(row)
     return found
 
 
@@ -105,12 +113,12 @@ def in_brief(gained: pd.DataFrame) -> str:
     signs, budgets = shown_signs(gained), gained["epsilon"].map("{:g}".format)
     less, more = [*budgets[signs > 0]], [*budgets[signs < 0]]
     if not less and not more:
-        return "No difference from public data alone is shown at any ε"
+        return "no difference from public data alone shown"
     if not less:
-        return f"More error than public data alone at ε = {', '.join(more)}"
+        return f"more error than public data alone at ε = {', '.join(more)}"
     to_the_last = len(less) > 1 and [*budgets][-len(less) :] == less
     at = f"from ε = {less[0]} on" if to_the_last else f"at ε = {', '.join(less)}"
-    return f"Less error than public data alone {at}" + (f", more at ε = {', '.join(more)}" if more else "")
+    return f"less error than public data alone {at}" + (f", more at ε = {', '.join(more)}" if more else "")
 
 
 def faults(folder: Path) -> tuple[int, int]:
@@ -171,10 +179,11 @@ def artifact(folder: Path) -> str:
         expected = f"{(mine['ours'] == HOLDS).sum()} of {len(mine)} hold, {(mine['ours'] == FAILS).sum()} fail"
         cells = f"{paper.short}: sentences", f"`{paper.name}/*`", command, expected, "every verdict"
         lines.append(f"| {' | '.join([*cells, *(('same run', '') if n['compared'] else cost)])} |")
-    for experiment, (added, row) in spans(folder).items():
-        cells = f"users add ({row['task']})", f"`{experiment}`", f"`lpbench reproduce {experiment}`"
+    for row in spans(folder):
+        experiment = row["experiment"]
+        cells = f"users add ({row['task']}, {row['sent']})", f"`{experiment}`", f"`lpbench reproduce {experiment}`"
         size = _megabytes(folder, experiment.partition("/")[0])
-        cells = *cells, added, "every digit", _minutes(folder, experiment), f"{size} (all comparisons)"
+        cells = *cells, row["words"], "every digit", _minutes(folder, experiment), f"{size} (all comparisons)"
         lines.append(f"| {' | '.join(cells)} |")
     for paper, outcomes in theorems(folder).items():
         cells = f"{paper.short}: theorems", f"`theory/{paper.name}`"

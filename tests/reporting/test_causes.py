@@ -186,7 +186,7 @@ def test_suspected_causes_and_sets_that_cannot_be_compared_are_named():
     assert [line for line in named if line.startswith("Suspected for 1: ")] == [
         f"Suspected for 1: {reason}." for reason in suspected["reason"]
     ]
-    assert sum(line.startswith("1 cannot be compared (Abalone), because") for line in named) == 1
+    assert sum(line.startswith("1 cannot be compared (Abalone 1), because") for line in named) == 1
 
 
 def test_without_results_there_is_nothing_to_explain(tmp_path):

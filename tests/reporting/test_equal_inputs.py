@@ -11,6 +11,7 @@ from lpbench.experiments import catalog
 from lpbench.members import CONSTANTS, PUBLIC_ONLY
 from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.pages.advice import ASKED, SHOWN, worked
+from lpbench.reporting.pages.findings import sent
 from lpbench.reporting.printed_names import method_title
 from lpbench.reporting.render import _environment
 from lpbench.reporting.standings import GAINS, read_standings
@@ -60,14 +61,16 @@ def test_both_methods_of_an_answer_have_the_inputs_that_were_asked_for(inputs):
 
 def test_a_number_of_the_readme_is_of_one_method_at_one_kind_of_inputs(added):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.findall(r"\| ([^|]*public data alone[^|(]*) \((\w+), ([^;]*); (\d+) held-out data sets", text)
-    assert len(found) == 2
+    found = re.findall(
+        r"(?:\| |\. )([^|:(]*): ([^|:(]*public data alone[^|(]*) \((\w+), (\d+) held-out data sets", text
+    )
+    assert len(found) == 3
     held = added[(added["role"] == "held out") & (added["beside"] == "public")]
     held = held.assign(title=[method_title(m, catalog.methods()) for m in held["method"]])
-    for said, title, inputs, sets in found:
-        of = held[(held["title"] == title) & (held["inputs"] == inputs)].groupby(["experiment", "mask"])
-        words = [(in_brief(part), part["sets"].max()) for _, part in of]
-        assert (said, int(sets)) in words, (title, words)
+    for asked, said, title, sets in found:
+        of = held[held["title"] == title].groupby(["experiment", "mask", "inputs"])
+        words = [(sent(inputs).capitalize(), in_brief(part), part["sets"].max()) for (_, _, inputs), part in of]
+        assert (asked, said, int(sets)) in words, (title, words)
 
 
 def test_no_table_or_figure_of_ranks_puts_methods_of_several_inputs_beside_each_other():
@@ -85,7 +88,7 @@ def cells(*answers):
 
 
 def test_the_worked_example_has_each_answer_at_its_inputs():
-    asked = {"task": "regression", "asked": "label", "features": "some", "sample": "no", "epsilon": "2"}
+    asked = {"task": "regression", "asked": "label", "features": "some", "sample": "yes", "epsilon": "2"}
     answer = asked | {
         "method": "ask nobody, and use the best of A",
         "instead": "public",
@@ -93,14 +96,13 @@ def test_the_worked_example_has_each_answer_at_its_inputs():
         "adds": "1 % [-2, 4]",
     }
     others = [answer | {"epsilon": "1"}, answer | {"features": "all"}]
-    assert cells(answer, *others) == [
-        "regression",
-        "no",
-        "label",
-        "ask nobody, and use the best of A",
-        "1 % [-2, 4] with B",
-    ]
+    advised = "<strong>ask nobody, and use the best of A</strong>; the best private method, B: 1 % [-2, 4]"
+    assert cells(answer, *others) == ["regression", "yes", "public data alone", advised, "not measured"]
     chosen = answer | {"method": "A", "instead": ""}
-    assert cells(chosen) == ["regression", "no", "label", "A", "1 % [-2, 4]"]
-    *_, adds = cells(answer | {"method": "PrivateConstant", "instead": "constant"})
-    assert adds.endswith(" with B"), "the number is of the method that was not advised"
+    assert cells(chosen)[3] == "<strong>A</strong>: 1 % [-2, 4]"
+    assert cells(chosen | {"asked": "label and features"})[3:] == ["not measured", "<strong>A</strong>: 1 % [-2, 4]"]
+    constant = cells(answer | {"method": "PrivateConstant", "instead": "constant", "sample": "no"})
+    assert constant[2:4] == [
+        "a private constant",
+        "<strong>PrivateConstant</strong>; the best private method, B: 1 % [-2, 4]",
+    ], "the number is of the method that was not advised"

@@ -27,6 +27,7 @@ from tests.reporting.store import put
 #: Method and inputs of the two findings that open Home.
 OPENING = (
     ("calibrated_score", "label and features, public sample"),
+    ("residual_score", "label, public features, public sample"),
     ("public_residual_gp", "label and features, public features, public sample"),
 )
 #: Inputs of all methods here but the constant.
@@ -171,8 +172,10 @@ def test_a_finding_says_what_users_add_on_the_held_out_sets_that_it_names(tmp_pa
     found = findings([], table, entries, tmp_path)
     assert [one.command.rpartition(" ")[2] for one in found] == [
         "comparison/classification",
+        "comparison/classification",
         "comparison/public_sample",
     ]
+    assert len({one.name for one in found}) == 3
     for one, (method, inputs) in zip(found, OPENING, strict=True):
         rows = known[(known["experiment"] == one.command.rpartition(" ")[2]) & (known["method"] == method)]
         rows = rows[(rows["inputs"] == inputs) & (rows["role"] == "held out")]
@@ -182,6 +185,9 @@ def test_a_finding_says_what_users_add_on_the_held_out_sets_that_it_names(tmp_pa
         assert f"over {rows['sets'].iloc[0]} held-out sets" in one.caveat
         assert [values[0].value for _, values in one.chart.rows] == [round(100 * v, 1) for v in rows["gain"]]
         assert {values[1].kind for _, values in one.chart.rows} == {"aside"}, "development sets beside it"
+        if method == "residual_score":
+            assert not one.pictures, "a figure of the compared method alone"
+            continue
         (picture,) = one.pictures
         drawn = (tmp_path / picture["href"]).read_text(encoding="utf-8")
         assert all(f">{line}<" in drawn for line in ("constant", "public only", "private", "non-private"))

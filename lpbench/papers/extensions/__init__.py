@@ -17,9 +17,9 @@ WITHOUT_TUNING = (
     "features are also requested when the budget makes this worthwhile. The curator averages a Gaussian process and a "
     "forest by how well each predicts unseen reports, and reads nothing but reports.",
     "ResidualScore (classification): users who show features send their class by randomized response. Gaussian "
-    "processes and a forest on the shown features are fitted to the residuals of the unbiased reports from a public "
-    "score. Where users show nothing (CalibratedScore), each sends one randomized pair, a cell of the public score and "
-    "a class; the score is corrected where the reports show that private users differ from public ones.",
+    "processes and a forest on the shown features are fitted to the differences between the unbiased reports and a "
+    "public score. Where users show nothing (CalibratedScore), each sends one randomized pair, a cell of the public "
+    "score and a class; the score is corrected where the reports show that private users differ from public ones.",
     "docs/methods_notes.md in the repository has definitions, proofs and limits. Published methods below have their "
     "best grid point on the test rows, which no user has.",
 )

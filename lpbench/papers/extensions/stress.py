@@ -106,7 +106,7 @@ class Effect:
 
     def remark(self, words: str) -> str:
         """Fill the sentence where nothing is decided, and say so; what is decided is the finding."""
-        return "" if self.decided or not self.sets else f"{self._fill(words)}, and nothing is decided."
+        return "" if self.decided or not self.sets else f"{self._fill(words)}: no difference is shown."
 
     def _fill(self, words: str) -> str:
         return f"{words} by a factor of {times(self.ratio)}, on average over {self.sets} data sets"
@@ -232,8 +232,10 @@ def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     }
     ends = min(e for _, e in reach), max(e for _, e in reach)
     change = Effect.of([over(poisoned[m, ends[0]], poisoned[m, ends[1]]) for m in sorted(bounded)], rows)
-    harm = f"ε = {ends[0]:g} in place of {ends[1]:g} changes the harm of a tenth of false reports"
-    words = f"Where one report is bounded, {harm}"
+    words = (
+        f"Where the influence of one report is bounded, going from ε = {ends[1]:g} to {ends[0]:g} changes the harm "
+        "of a tenth of false reports"
+    )
     heads = ("method", "ε", "influence of one report", *SCENARIOS)
     legend = LEGEND.format("without liars")
     return PlainTable(legend, heads, tuple(lines), change.remark(words), change.finding(words))
@@ -280,8 +282,8 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     wider = [ratio > 1 for ratio, mark in changes.values() if mark]
     sentences = [
         change.remark(words),
-        f"After Holm's correction (*) it is wider in {sum(wider)} and narrower in {len(wider) - sum(wider)} of "
-        f"{len(changes)} cells whose gap without privacy is above noise.",
+        f"In single cells, after Holm's correction (*), privacy makes the gap wider in {sum(wider)} and "
+        f"narrower in {len(wider) - sum(wider)} of {len(changes)} cells whose gap without privacy is above noise.",
     ]
     if attribute:
         effect = Effect.of([over(sides.get(False, {}), sides.get(True, {})) for sides in attribute.values()], rows)

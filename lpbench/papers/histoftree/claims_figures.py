@@ -95,7 +95,7 @@ def all_private_is_a_bound(results: Evidence) -> Iterator[Instance]:
 
 @checks("H3", "slopes", above(), quantifier="every", rule_changes=RAW_FIRST)
 def falls_with_n(results: Evidence) -> Iterator[Instance]:
-    """For every s*, the error above the label noise falls with n: minus its log-log slope in n is above 0."""
+    """For every s*, the error above the label noise falls with n: minus its log-log slope (a rate) is above 0."""
     for line in _by_mask(results, "histoftree/figure2b"):
         arguments = {"weights": line.decay.tolist(), "floor": NOISE}
         yield Instance(_mask(line), line.cells(), "log_linear", arguments)

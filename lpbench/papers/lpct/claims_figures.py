@@ -386,7 +386,7 @@ _moves(
     "best weight",
     "7c",
     LPCT,
-    "The best weight falls with the budget: minus the slope of its decimal logarithm is above 0.",
+    "The best weight falls with ε: the slope of its decimal logarithm, with its sign changed, is above 0.",
     lambda weights: -np.log10(weights),
 )
 

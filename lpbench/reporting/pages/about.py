@@ -19,8 +19,8 @@ ABOUT_TABLES = {
     "timing": ("Time", "Seconds of each experiment, summed over its blocks (jobs of one worker).",
                "lpbench report"),
     "bench": ("Benchmarks", "Kernels and sweeps against their slow counterparts. Seconds are processor time of one "
-              "thread; a ratio is within one process. Ratio to memory: time divided by that of moving input and "
-              "output once, at the bandwidth of a copy in the same run.", "make bench"),
+              "thread; both sides of a ratio are timed in one process. Ratio to memory: time divided by that of moving "
+              "input and output once, at the bandwidth of a copy in the same run.", "make bench"),
 }  # fmt: skip
 
 #: The seed of a second run of the claims' experiments, and its verdicts: columns of ``verdicts.csv``.

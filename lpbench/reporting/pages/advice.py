@@ -38,7 +38,8 @@ ASKED = ("task", "asked", "features", "sample", "epsilon")
 RULE = (
     "We recommend the method with the best average rank among methods of the same inputs, on held-out data sets. With "
     "a public sample, the 95 % interval of what private users add must lie above 0; otherwise ask nobody. Without a "
-    "public sample, the 95 % interval of the gain must lie above 0; otherwise use a private constant."
+    "public sample, the 95 % interval of the gain must lie above 0; otherwise use a private constant. Of methods with "
+    "the same rank, the one whose users send fewer bits comes first."
 )
 
 

@@ -29,7 +29,7 @@ from lpbench.members import member
 from lpbench.reporting.interpretations import SUPPORT, Interpretations
 from lpbench.reporting.number_table import TRIED
 from lpbench.reporting.numbers import per_cent
-from lpbench.reporting.pages.leaderboard import few
+from lpbench.reporting.pages.leaderboard import NAMED
 from lpbench.reporting.pages.names import sentences
 from lpbench.reporting.paper import Paper
 from lpbench.reporting.printed_names import dataset_title, method_title
@@ -92,7 +92,11 @@ def why(
         suspected = judged[(judged["class"] == DIFFERENT) & (judged["cause"] == SUSPECTED)]
         hints = suspected["reason"].str.split("; ").explode().value_counts().head(3)
         sets = judged.loc[judged["class"] == NOT_COMPARABLE, "dataset"]
-        named = {"suspects": list(hints.items()), "apart": few(sets[sets != ""], " (", ")")}
+        counted = [f"{dataset_title(name)} {n}" for name, n in sets[sets != ""].value_counts().sort_index().items()]
+        named = {
+            "suspects": list(hints.items()),
+            "apart": f" ({', '.join(counted)})" if 0 < len(counted) < NAMED else "",
+        }
     return render("why.md.j2", n=n, what=what, margin=margin, largest=largest, **named).splitlines()
 
 

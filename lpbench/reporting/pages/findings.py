@@ -11,7 +11,9 @@ from scipy.special import stdtrit
 
 from lpbench.analysis import ratio_of_means
 from lpbench.analysis.gains import DEVELOPED, GAIN_COLUMNS, HELD, comparable, gains, in_words
+from lpbench.analysis.standings import SHOWN
 from lpbench.experiments import catalog
+from lpbench.experiments.experiment import Experiment
 from lpbench.reporting.entries import ReportEntry
 from lpbench.reporting.figures.four_lines import draw_four_lines
 from lpbench.reporting.pages.claims import Intervals, Value
@@ -81,17 +83,35 @@ def _share(rows: Sequence[Mapping[str, Any]]) -> tuple[float, float, int]:
 
 
 def users_add(table: pd.DataFrame, entries: Sequence[ReportEntry], folder: Path) -> list[PageFinding]:
-    """Say what private users add to public data, a task a finding: the compared method that reads a public sample."""
+    """Say what private users add to public data: our methods that read a public sample, at each of their inputs.
+
+    A task has the findings of its first experiment; a figure is drawn for the compared method.
+    """
     gained = gains(table) if len(table) else pd.DataFrame(columns=GAIN_COLUMNS)
-    by_task: dict[str, PageFinding] = {}
+    by_task: dict[str, list[PageFinding]] = {}
     for entry in sorted((e for e in entries if e.experiment.settings.get("compared")), key=lambda e: e.name):
-        method = str(entry.experiment.settings["compared"])
-        of_method = gained[(gained["experiment"] == entry.name) & (gained["method"] == method)]
-        of_method = of_method[(of_method["beside"] == "public") & (of_method["mask"] == of_method["mask"].min())]
-        held, development = (of_method[of_method["role"] == role] for role in (HELD, DEVELOPED))
-        if len(held) and (task := str(held["task"].iloc[0])) not in by_task:
-            by_task[task] = _of_method(entry, held, development, gained, table, folder)
-    return [by_task[task] for task in sorted(by_task)]
+        found: list[PageFinding] = []
+        for method in our_methods(entry.experiment):
+            of_method = gained[(gained["experiment"] == entry.name) & (gained["method"] == method)]
+            of_method = of_method[(of_method["beside"] == "public") & (of_method["mask"] == of_method["mask"].min())]
+            held, development = (of_method[of_method["role"] == role] for role in (HELD, DEVELOPED))
+            if len(held) and (task := str(held["task"].iloc[0])) not in by_task:
+                found.append(_of_method(entry, held, development, gained, table, None if found else folder))
+        if found:
+            by_task[task] = found
+    return [finding for task in sorted(by_task) for finding in by_task[task]]
+
+
+def our_methods(experiment: Experiment) -> list[str]:
+    """Methods of an experiment's setting ``ours``, the compared one first."""
+    return [*dict.fromkeys([experiment.settings["compared"], *experiment.settings.get("ours", ())])]
+
+
+def sent(inputs: str) -> str:
+    """Say what users send, for inputs as on the leaderboard."""
+    asked = inputs.partition(", ")[0]
+    words = f"{asked.replace('features', 'private features')} sent" if asked != "label" else "label alone sent"
+    return f"{words}{'' if SHOWN in inputs else ', all features private'}"
 
 
 def _of_method(
@@ -100,19 +120,19 @@ def _of_method(
     beside: pd.DataFrame,
     gained: pd.DataFrame,
     table: pd.DataFrame,
-    folder: Path,
+    folder: Path | None,
 ) -> PageFinding:
     """Return a finding: what private users add to public data by one method, on held-out sets, with its caveat.
 
     ``held`` are the method's gains by budget on held-out sets, ``beside`` those on the others, ``gained`` all methods'
-    gains, ``table`` the standings; a figure is drawn into ``folder``.
+    gains, ``table`` the standings; a figure is drawn into ``folder``, if there is one.
     """
     task, inputs, method, mask = (str(held[k].iloc[0]) for k in ("task", "inputs", "method", "mask"))
     title, n = method_title(method, catalog.methods()), int(held["sets"].max())
     rows = comparable(table[(table["experiment"] == entry.name) & (table["mask"] == mask)])
     held_rows = rows[(rows["method"] == method) & (rows["role"] == HELD)]
     beside_it = table[table["experiment"] == entry.name]
-    drawn = draw_four_lines(held_rows, beside_it, f"{title}: {inputs}", folder / f"lines_{task}")
+    drawn = draw_four_lines(held_rows, beside_it, f"{title}: {inputs}", folder / f"lines_{task}") if folder else []
     named = few(held["names"].iloc[0].split(), " (", ")")
     rivals = gained[(gained["experiment"] == entry.name) & (gained["inputs"] == inputs) & (gained["mask"] == mask)]
     rivals = rivals[(rivals["role"] == HELD) & (rivals["method"] != method)]
@@ -128,10 +148,10 @@ def _of_method(
     gray = {r.epsilon: _value(r, "aside") for r in beside.itertuples()}
     for (_, values), epsilon in zip(chart, held["epsilon"], strict=True):
         values += [gray[epsilon]] if epsilon in gray else []
-    sentence = f"{task.capitalize()}: {in_words(held)}."
+    sentence = f"{task.capitalize()}, {sent(inputs)}: {in_words(held)}."
     view = urlencode({"inputs": inputs, "task": task, "mask": mask, "dataset": HELD_OUT})
     return PageFinding(
-        f"users-add-{task}",
+        f"users-add-{task}{'' if folder else '-' + method.replace('_', '-')}",
         sentence,
         Intervals(chart, " %"),
         caveat,

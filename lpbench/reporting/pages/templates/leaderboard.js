@@ -45,7 +45,7 @@
       found = found.filter((r) => String(r[key]) === box.value);
     }
     for (const o of changed ? form.elements[changed].options : []) o.disabled = false;
-    found.sort((a, b) => (a.rank ?? 1e9) - (b.rank ?? 1e9) || (a.floor ?? 1e9) - (b.floor ?? 1e9));
+    found.sort((a, b) => (a.rank ?? 1e9) - (b.rank ?? 1e9) || (a.bits ?? 1e9) - (b.bits ?? 1e9));
     heads.forEach((head) => head.removeAttribute("aria-sort"));
     heads[1].setAttribute("aria-sort", "ascending");
     shown = found;
@@ -76,5 +76,11 @@
   };
   form.addEventListener("change", (event) => event.target === find ? seek() : show(event.target.name));
   form.addEventListener("submit", (event) => event.preventDefault());
+  // a link to a place of the page keeps its address
+  const place = document.getElementById(location.hash.slice(1));
   show();
+  if (place) {
+    history.replaceState(null, "", `#${place.id}`);
+    place.scrollIntoView();
+  }
 })();
