@@ -42,7 +42,7 @@ def proof(folder: Path) -> str:
         (
             "Do printed numbers hold?",
             f"Of {n['compared']:,} printed numbers, {n['method']:,} identify their method and {n['different']:,} are "
-            "different. The others may match a baseline or a wrong method as well, or cannot be judged. "
+            "different. The others do not identify a method. "
             f"[Why not?]({HOME.replace('index', 'histoftree')}#why-not)",
         ),
         (
@@ -75,9 +75,9 @@ def _added(folder: Path) -> list[tuple[str, str]]:
     rows = spans(folder)
     return [
         (
-            f"What do private users add ({task})?",
+            f"Do private users improve on public data ({task})?",
             " ".join(
-                f"{row['sent'].capitalize()}: {row['brief']} ({row['title']}, {row['sets']} held-out data sets)."
+                f"{row['sent'].capitalize()}: {row['brief']} ({row['title']}, {row['sets']} held-out sets)."
                 for row in rows
                 if row["task"] == task
             )
@@ -113,12 +113,12 @@ def in_brief(gained: pd.DataFrame) -> str:
     signs, budgets = shown_signs(gained), gained["epsilon"].map("{:g}".format)
     less, more = [*budgets[signs > 0]], [*budgets[signs < 0]]
     if not less and not more:
-        return "no difference from public data alone shown"
+        return "no difference shown"
     if not less:
-        return f"more error than public data alone at ε = {', '.join(more)}"
+        return f"more error at ε = {', '.join(more)}"
     to_the_last = len(less) > 1 and [*budgets][-len(less) :] == less
     at = f"from ε = {less[0]} on" if to_the_last else f"at ε = {', '.join(less)}"
-    return f"less error than public data alone {at}" + (f", more at ε = {', '.join(more)}" if more else "")
+    return f"less error {at}" + (f", more at ε = {', '.join(more)}" if more else "")
 
 
 def faults(folder: Path) -> tuple[int, int]:

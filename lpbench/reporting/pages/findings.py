@@ -110,8 +110,10 @@ def our_methods(experiment: Experiment) -> list[str]:
 def sent(inputs: str) -> str:
     """Say what users send, for inputs as on the leaderboard."""
     asked = inputs.partition(", ")[0]
-    words = f"{asked.replace('features', 'private features')} sent" if asked != "label" else "label alone sent"
-    return f"{words}{'' if SHOWN in inputs else ', all features private'}"
+    if asked == "label":
+        return "label alone sent"
+    which = "private" if SHOWN in inputs else "all"
+    return f"{asked.replace('features', f'{which} features')} sent"
 
 
 def _of_method(
