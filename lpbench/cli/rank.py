@@ -65,7 +65,8 @@ def command(
     """Rank a method among all compared methods.
 
     METHOD is a name, module:Class, or a CSV of predictions. It runs alone, on the splits and seeds of the others,
-    whose scores are the committed ones; oracle: its best grid point on the test rows.
+    whose scores are the committed ones, or in an experiment of your own those of its last run; oracle: its best grid
+    point on the test rows.
     """
     if quick and budgets:
         raise ConfigurationError("--quick is one budget: leave --epsilon out, or --quick")
@@ -91,13 +92,15 @@ def command(
         experiments = experiments or (STRESS[ranked.task] if stress else usual)
     broken = False
     for name in experiments:
-        experiment, others = catalog.experiment(name), Results(COMMITTED).artifact(name)
+        is_own = name in catalog.own_names("experiment")
+        experiment, others = catalog.experiment(name), Results(results if is_own else COMMITTED).artifact(name)
         ran = set() if others.summary is None else {*others.summary["method"]}
         output = ranking.paper_of(name).output_of(name)
         if stress and output.read is None:
             raise ConfigurationError(f"--stress: {name} is no stress test; there are {', '.join(STRESS[ranked.task])}")
         if not stress and not ran:
-            raise ConfigurationError(f"experiment {name} has no committed summary to be ranked in")
+            first = f": run `lpbench reproduce {name}` first" if is_own else ""
+            raise ConfigurationError(f"experiment {name} has no summary in {others.results} to be ranked in{first}")
         _check_budgets(experiment, budgets)
         scored = None
         if predicted:
@@ -112,7 +115,7 @@ def command(
         elif scored is not None and stress:
             ranking.print_stress(ranked, scored, others, output)
         else:
-            ranking.rank(ranked, experiment, scored, budgets, selection, results)
+            ranking.rank(ranked, experiment, others, scored, budgets, selection, results)
     return int(broken)
 
 

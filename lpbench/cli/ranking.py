@@ -151,6 +151,7 @@ def _check_predictions(path: Path, table: pd.DataFrame, experiment: Experiment, 
 def rank(
     method: Method,
     experiment: Experiment,
+    others: Artifact,
     scored: Summary | None,
     budgets: Sequence[float],
     selection: str,
@@ -158,9 +159,8 @@ def rank(
 ) -> None:
     """Rank a method among all compared ones; write its page and artifact, and print the result.
 
-    Without scores of its own (None) it is taken from the committed ones.
+    ``others`` is the artifact of the experiment. Without scores of its own (None) the method is taken from there.
     """
-    others = Results(COMMITTED).artifact(experiment.name)
     compared = replace(experiment, groups=tuple(group for group in experiment.groups if not group.panel))
     cards = {method.name: method} | by_name(registered_methods(compared.methods))
     run = run_of(others, cards)
@@ -180,7 +180,7 @@ def rank(
     free = [run_of(a, cards) for name in FREE if (a := Results(COMMITTED).artifact(name)).is_finished]
     model = at_one_setting(replace(method, tuning_free=method.tuning_free or {})).build() if method.estimator else None
     reads = {} if scored is None else {method.name: partial(inputs_of_model, model) if model else lambda mask: UNKNOWN}
-    table = standings_of_runs([replace(run, chosen=chosen), *free], reads)
+    table = standings_of_runs([replace(run, chosen=chosen), *free], reads, experiment.name)
     is_method = (table["method"] == method.name) & (table["panel"] == "")
     if model is not None and scored is not None:
         bits = {e: randomizer_of(model, e).bits_up for e in run_at}

@@ -53,14 +53,17 @@ def standings_of(
     return table
 
 
-def standings_of_runs(runs: Sequence[Run], by_model: Mapping[str, Callable[[str], str]]) -> pd.DataFrame:
+def standings_of_runs(
+    runs: Sequence[Run], by_model: Mapping[str, Callable[[str], str]], ranked: str = ""
+) -> pd.DataFrame:
     """Make the table of standings from runs, with inputs, bits of a user's reports and seconds of a fit.
 
-    ``by_model`` has the inputs of somebody's own methods, by mask; the caller has to know their bits.
+    ``by_model`` has the inputs of somebody's own methods, by mask; the caller has to know their bits. Inputs and bits
+    are of runs on the leaderboard and in the experiment ``ranked``.
     """
     from lpbench.audit.table import report_bits  # which brings every estimator, and most commands need few
 
-    counted = {name for paper in papers() for name in paper.leaderboard}
+    counted = {ranked, *(name for paper in papers() for name in paper.leaderboard)}
 
     @cache  # fits are made for each
     def of_mask(method: str, mask: str) -> str:

@@ -156,7 +156,7 @@ def test_audit_of_what_promises_nothing(run, tmp_path):
     ("words", "reason"),
     [
         ("krr --epsilon 77", "--epsilon 77: comparison/regression has 0.5,"),
-        ("krr --experiment own/one", "no committed summary"),
+        ("krr --experiment own/one", "run `lpbench reproduce own/one` first"),
         ("krr --experiment histoftree/table9", "unknown experiment"),
         ("private_mean[y_range=known] --experiment histoftree/table1", ""),
         ("empty.csv --experiment comparison/regression", "no prediction to rank"),

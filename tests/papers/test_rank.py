@@ -97,3 +97,32 @@ def test_a_method_with_rows_in_its_constructor_is_run_and_has_no_rank(tmp_path, 
     code, said = main(["rank", "brings_rows:Brings", *given]), capsys.readouterr()
     assert code == 0 and "no rank, unknown inputs" in said.out, said
     assert not list(tmp_path.rglob("rank.csv"))
+
+
+def test_four_classes_go_from_a_file_to_a_rank_among_methods_of_the_same_inputs(tmp_path, monkeypatch, capsys):
+    own = tmp_path / "lpbench_plugins"
+    (own / "experiments" / "four").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LPBENCH_PLUGINS", str(own))
+    monkeypatch.setenv("LPBENCH_CACHE", str(tmp_path / "cache"))
+    draws = np.random.default_rng(0)
+    table = pd.DataFrame(draws.random((240, 3)), columns=["a", "b", "c"])
+    table["wind"] = np.array(["north", "east", "south", "west"])[2 * (table["a"] > 0.5) + (table["b"] > 0.5)]
+    table.to_csv(tmp_path / "winds.csv", index=False)
+    assert main(["new", "dataset", "winds.csv"]) == 0
+    catalog.clear()
+    assert "4 classes" in capsys.readouterr().out
+    methods = ["residual_score", "private_labels_classifier", "public_tree_classifier", "private_majority"]
+    (own / "experiments" / "four" / "table.yaml").write_text(
+        "name: four/table\npaper: four\nkind: table\ntitle: Four classes\ngroups:\n"
+        f"  - {{dataset: [winds], mask: [aligned], method: [{', '.join(methods)}], epsilon: [4]}}\nreplications: 2\n"
+    )
+    words = ["--results", str(tmp_path / "r"), "--workers", "1"]
+    assert main(["rank", "residual_score", "--experiment", "four/table", *words]) == 2
+    assert "run `lpbench reproduce four/table` first" in capsys.readouterr().err
+    assert main(["reproduce", "four/table", *words, "--tracking", "none"]) == 0
+    assert main(["rank", "residual_score", "--experiment", "four/table", *words]) == 0
+    assert "inputs: label, public features;" in capsys.readouterr().out
+    found = pd.read_csv(tmp_path / "r/rank/residual_score/table/rank.csv")
+    assert {*found["method"]} == {"residual_score", "private_labels_classifier"}, "the others read something else"
+    assert (tmp_path / "r/four/index.html").is_file()
