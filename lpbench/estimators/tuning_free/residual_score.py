@@ -49,6 +49,7 @@ class ResidualScore(IndicatorClassifier):
     shown are fitted to unbiased indicators, less the part of a public score that follows from what is shown; the
     prediction adds the score of the complete record. It is a mixture with the private constant or, beside a score, with
     that as it is and the model without it, weighted by reports that the parts have not seen (:func:`.fit_indicators`).
+    Where reports fall with the score, the model without it is what is left (:func:`.score_trust`).
     Where one of two classes is rare and there is no score, :class:`.RareClass` turns them into probabilities.
 
     Where users show nothing, each sends its cell of the public score and its class, hidden in a subset of pairs, and

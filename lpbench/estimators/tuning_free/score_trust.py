@@ -1,4 +1,4 @@
-"""How far a public score is believed: whether reports rise or fall with what it expects of users who show features.
+"""Weight of a public score: whether reports rise or fall with what it expects of users, given what they show.
 
 Reports say nothing of protected features. A score that is wrong about the features that are shown, because its sample
 has another law, is probably wrong about the protected ones, too.
