@@ -122,13 +122,6 @@ class Fitted:
         return np.sqrt(self.model.variance(features) + self.model.residual_variance)
 
 
-def believed(shares: np.ndarray, trust: float) -> np.ndarray:
-    """Weights of parts of which the last alone does without a public score, which counts for ``trust`` in [0, 1]."""
-    shares = trust * shares
-    shares[-1] += 1.0 - trust
-    return shares
-
-
 def compared_rows(n: int) -> np.ndarray:
     """Numbers of the reports, of ``n``, that the weights of a mixture are read from."""
     return np.arange(0, n, -(-n // MOST_COMPARED))
@@ -154,6 +147,13 @@ def left_out(
     fold = enrolled.units % min(_FOLDS, enrolled.units.max() + 1)
     constant, process = model.leave_fold_out(lambda: enrolled.blocks(seen), targets, noise, fold)
     return constant[seen[rows]], process[seen[rows]]
+
+
+def believed(shares: np.ndarray, trust: float) -> np.ndarray:
+    """Weights of parts of which the last alone does without a public score, which counts for ``trust`` in [0, 1]."""
+    shares = trust * shares
+    shares[-1] += 1.0 - trust
+    return shares
 
 
 @cache
