@@ -15,6 +15,7 @@ from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
 from lpbench.estimators.tuning_free.half_forest import SharedForest
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
 from lpbench.estimators.tuning_free.rounds import BLOCK, Effect, Enrolled, effects_at
+from lpbench.estimators.tuning_free.score_trust import score_trust
 
 #: Steps of a weight on [0, 1].
 _WEIGHT_STEPS = 20
@@ -63,6 +64,7 @@ class Fitted:
         expected: np.ndarray | None = None,  # the mean of a public score given what users show, which the targets lack
         hidden: float = 0.0,  # its variance given that, of which reports say nothing
         apart: Self | None = None,  # the model of the targets that do not lack it
+        public_rows: int = 0,  # those of its sample
     ) -> Self:
         """Fit forest and mixture to the targets of the users who were seen, and their noise variances."""
         # A leaf is to average as many reports as bring the variance of its mean down to half of that of the signal.
@@ -92,6 +94,8 @@ class Fitted:
             blind = hidden * (np.array(list(columns)) == 4)
         compared, weights = np.column_stack(list(columns.values())), np.zeros(5)
         shares = mixture_weights(compared, reports, weight, float(spread), units, favored, blind)
+        if expected is not None and apart is not None:
+            shares = believed(shares, score_trust([apart.model], [model], enrolled.persons, public_rows))
         weights[list(columns)] = shares
         return cls(enrolled.shown, enrolled.kernels, model, forest, weights, effects, compared @ shares, apart)
 
@@ -143,6 +147,13 @@ def left_out(
     fold = enrolled.units % min(_FOLDS, enrolled.units.max() + 1)
     constant, process = model.leave_fold_out(lambda: enrolled.blocks(seen), targets, noise, fold)
     return constant[seen[rows]], process[seen[rows]]
+
+
+def believed(shares: np.ndarray, trust: float) -> np.ndarray:
+    """Weights of parts of which the last alone does without a public score, which counts for ``trust`` in [0, 1]."""
+    shares = trust * shares
+    shares[-1] += 1.0 - trust
+    return shares
 
 
 @cache

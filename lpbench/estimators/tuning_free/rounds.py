@@ -112,6 +112,11 @@ class Enrolled:
         kernels = KernelFeatures(Z, streams.generator("landmarks"), scales)
         return cls(features_shown, hidden, levels, Z, kernels, order, streams, units)
 
+    @property
+    def persons(self) -> int:
+        """Number of persons: users, or the units that their rows belong to."""
+        return len(self.Z) if self.units is None else int(self.units.max()) + 1
+
     def blocks(self, users: np.ndarray) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         """Users, some at a time, and their features under each kernel."""
         for start in range(0, users.size, BLOCK):
