@@ -487,17 +487,17 @@ class Curator:
             self._moments.add(features, self.targets[block], self.noise[block])
         self._model = GaussianAverage(self._moments)
 
-    def _learn_effects(self, told: Told) -> None:
+    def _learn_effects(self, answers: Told) -> None:
         """Store joint reports on protected features, estimate their effects, take them off the labels."""
-        question, features = told.question, told.question.features
+        question, features = answers.question, answers.question.features
         for feature in features:
-            self._joint.setdefault(feature, []).append(told)
+            self._joint.setdefault(feature, []).append(answers)
         for _ in range(1 if len(features) == 1 else _SWEEPS):
             for feature in features:
                 self._estimate(feature)
         # The public features are fitted to the residuals of the protected ones.
         for feature, part in zip(features, question.parts, strict=True):
-            self.targets[question.users] -= question.report.indicators(told.reports, part) @ self.effects[feature][1]
+            self.targets[question.users] -= question.report.indicators(answers.reports, part) @ self.effects[feature][1]
 
     def _estimate(self, feature: int) -> np.ndarray:
         """Estimate a feature's effects (bins,) from all joint reports; keep them and their probability.
