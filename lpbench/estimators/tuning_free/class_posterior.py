@@ -11,15 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.estimators.rounding import settled
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments, Spreads
 from lpbench.estimators.tuning_free.half_forest import SharedForest
 from lpbench.estimators.tuning_free.mixture import (
-    FEWEST_FOR_FOREST,
-    LEAST_SIGNAL,
     Fitted,
     believed,
     compared_rows,
+    leaf_of_forest,
     left_out,
     mixture_weights,
 )
@@ -141,12 +139,11 @@ def _together(
 def _forest(enrolled: Enrolled, model: GaussianAverage, targets: np.ndarray, rows: np.ndarray) -> SharedForest | None:
     """Forest of all ``targets`` (n_classes, n) that predicts ``rows``; None where there are too few users."""
     n = targets.shape[1]
-    signal = max(model.label_variance - model.residual_variance, LEAST_SIGNAL * model.label_variance)
-    leaf = math.ceil(settled(2.0 * (model.residual_variance + model.report_variance) / signal))
-    if n < max(2 * leaf, FEWEST_FOR_FOREST) or enrolled.shown.columns.size == 0:
+    leaf = leaf_of_forest(enrolled, model, n)
+    if not leaf:
         return None
     seed = enrolled.streams.integer("tree")
-    return SharedForest(enrolled.Z, targets.T, np.ones(n), min(leaf, n // 8), rows, enrolled.units, seed=seed)
+    return SharedForest(enrolled.Z, targets.T, np.ones(n), leaf, rows, enrolled.units, seed=seed)
 
 
 def class_moments(

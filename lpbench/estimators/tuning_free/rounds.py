@@ -124,6 +124,21 @@ class Enrolled:
             is_stored = len(self.Z) <= _KEPT
             yield block, [F[block] for F in self._features] if is_stored else self.kernels.transform(self.Z[block])
 
+    def compared(self, users: np.ndarray) -> Iterable[tuple[np.ndarray, list[np.ndarray]]]:
+        """Return :meth:`blocks` of users whose reports compare models: the last are kept, since all classes share them.
+
+        They are few enough to keep their features.
+        """
+        if len(self.Z) <= _KEPT:
+            return self.blocks(users)
+        if not self._compared or not np.array_equal(self._compared[0], users):
+            self._compared[:] = users, list(self.blocks(users))
+        return self._compared[1]
+
+    @cached_property
+    def _compared(self) -> list[Any]:
+        return []
+
     @cached_property
     def _features(self) -> list[np.ndarray]:
         return self.kernels.transform(self.Z)
