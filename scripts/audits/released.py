@@ -93,8 +93,8 @@ RELEASES = (
     Release(
         "rpwithprior-prior", "RPWithPrior (TMLR 2026)", "github.com/liuhaixias1/Response_privacy", "bd54f2e",
         "Crime_projection.ipynb, Housing_projection.ipynb, criteo_search_projection.ipynb: target_sets", "read",
-        "the prior's sample consists of the true labels of all batches and the noisy labels of the last batch: the code "
-        "calls `torch.cat((y_sets, target), 0)` and should add the noisy `target_sets`",
+        "the prior's sample consists of the true labels of all batches and the noisy labels of the last batch: the "
+        "code calls `torch.cat((y_sets, target), 0)` and should add the noisy `target_sets`",
         "PriorOfTrueLabels", "not reported by us", _CHECKED,
     ),
     Release(
@@ -112,7 +112,7 @@ RELEASES = (
         "multi-freq-ldpy-ss", "subset selection (2016, 2018)", "github.com/hharcolezi/multi-freq-ldpy", "0.2.5",
         "SS_Client", "run",
         "the subset is an array whose first entry is the value whenever the subset contains it, so that no later entry "
-        "is the value; the guarantee is proven for the unordered set, and holds if the array is sorted before it is sent",
+        "is the value; the guarantee is proven for the unordered set, and holds if the array is sorted before sending",
         "subset_in_order", "not reported by us", _CHECKED,
     ),
 )  # fmt: skip
