@@ -11,13 +11,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-#: Arguments of estimators to rename with the next full run: blocks of scores are keyed by the code, names included.
-TO_RENAME = {
-    ("level_reports.py", "part"),
-    ("level_reports.py", "other"),
-    ("public_check.py", "asked"),
-    ("rounds.py", "told"),
-}
 #: Pattern -> what to write instead.
 WORDS = {
     r"interviews?": "sequentially interactive rounds",
@@ -101,7 +94,6 @@ def main(folder: str) -> int:
         f"{path.relative_to(folder)}:{line}: argument {name!r}: name what it holds"
         for path, source in modules.items()
         for line, name in arguments_of_no_meaning(source)
-        if (path.name, name) not in TO_RENAME
     ]
     share = share_of_names(modules.values())
     if share > MOST_SHARE:

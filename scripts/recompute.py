@@ -272,7 +272,7 @@ def main(folder: str = str(ROOT / "results" / "reproduced"), seed: str = "0", wh
     fair = standings.query("privacy != 'none' and selection.str.contains('private|tuning_free')")
     fair = pd.concat([fair[fair["selection"].str.contains("private")], fair]).drop_duplicates(KEY[:-1])
     answers = re.findall("<tr>" + 11 * "<td>(.*?)</td>", (home / "use.html").read_text("utf-8"))
-    gains = pd.read_csv(home / "users_add.csv").groupby(["task", "inputs", "epsilon", "role"])
+    gains = pd.read_csv(home / "users_add.csv.gz").groupby(["task", "inputs", "epsilon", "role"])
     judged = numbers[numbers["judges"]]
     judged = judged.assign(number=judged["artifact"] + "|" + judged["cell"])
     beside = pd.read_csv(home / "alternatives.csv.gz").fillna({"counted": ""})

@@ -29,7 +29,7 @@ SUBMITTED = "submissions"
 STANDING_DIGITS = 5
 NOISE = "se", "over_constant_se", "p_constant", "over_free_se", "over_public_se", "public_over_free_se", "seconds"
 #: Both derived numbers of every task, inputs and budget.
-GAINS = "users_add.csv"
+GAINS = "users_add.csv.gz"
 
 
 def standings_of(

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.histoftree import cell_shortcut
+from lpbench.estimators.histoftree import cell_device, cell_shortcut
 from lpbench.estimators.histoftree.cell_device import TREE_CELL, CellQuestion, ReportDraws
 from lpbench.estimators.histoftree.cell_reports import bit_reports
 from lpbench.estimators.histoftree.cell_shortcut import CellFamily
@@ -217,6 +217,23 @@ def test_only_users_whose_cell_is_randomized_spend(users):
     possible = cells_of(X, mask, tree).possible().sum(axis=1)
     budgets = TREE_CELL.budgets(records_of(X, mask), question_of(tree, 0.75))
     np.testing.assert_array_equal(budgets, np.where(possible > 1, 0.75, 0.0))
+
+
+@pytest.mark.parametrize("at_once", [1, 7, N - 1])
+def test_reports_and_budgets_do_not_depend_on_how_many_users_are_found_together(users, monkeypatch, at_once):
+    X, mask, tree = users
+    question = question_of(tree, 0.75)
+
+    def answers(X, mask):
+        asked = sealed(X, mask)
+        return asked.ask(TREE_CELL, question), asked.spent_by_user
+
+    samples = (X, mask), (X, np.ones_like(mask))  # users spend differently, or alike
+    expected = [answers(*sample) for sample in samples]
+    monkeypatch.setattr(cell_device, "_TOGETHER", at_once)
+    for sample, (reports, spent) in zip(samples, expected, strict=True):
+        for got, wanted in zip(answers(*sample), (reports, spent), strict=True):
+            np.testing.assert_array_equal(got, wanted)
 
 
 def test_without_a_budget_nothing_is_asked(users):

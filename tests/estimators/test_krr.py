@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lpbench.estimators import KRR
+from lpbench.estimators.baselines import krr
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
 from lpbench.privacy import GRR, Records, SimulatedUsers
 from lpbench.seeds import Streams
@@ -70,6 +71,17 @@ def test_halves_give_the_label_the_same_noise_under_every_mask():
 def test_nothing_protected_leaves_the_features():
     shown, _, _ = messages(mask=np.zeros_like(MASK))
     np.testing.assert_array_equal(shown, X)
+
+
+@pytest.mark.parametrize("mask", [MASK, np.tile([True, False, True], (N, 1))])
+@pytest.mark.parametrize("budget", ["composed", "halves", "mostly_label"])
+def test_messages_do_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch, mask, budget):
+    shown, labels, spent = messages(mask=mask, budget=budget)
+    monkeypatch.setattr(krr, "_AT_ONCE", 700)
+    again = messages(mask=mask, budget=budget)
+    np.testing.assert_array_equal(again[0], shown)
+    np.testing.assert_array_equal(again[1], labels)
+    assert str(again[2]) == str(spent)
 
 
 def test_bins_and_budgets_share_their_uniforms():

@@ -14,7 +14,9 @@ from lpbench.estimators import (
     ResidualScore,
 )
 from lpbench.estimators.tuning_free.ablations import WithoutPublicSample
+from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
 from lpbench.estimators.tuning_free.public_mean import PublicMean
+from lpbench.estimators.tuning_free.score_trust import score_trust
 from lpbench.partitions import grow_max_edge
 from lpbench.privacy.users import REAL_BITS
 from lpbench.seeds import Streams
@@ -221,18 +223,62 @@ def test_few_noisy_reports_do_not_spoil_a_good_public_score(epsilon):
     assert np.mean(errors, axis=0) @ [1.0, -1.03] <= 0.0
 
 
-def test_a_public_sample_of_reversed_classes_does_less_harm_than_none_would():
-    """Public labels are swapped: the mixture with the private constant leaves the public score."""
+@pytest.mark.parametrize("q", [30, 300])
+def test_a_public_sample_of_reversed_classes_costs_hardly_more_than_none(q):
+    """Public labels are swapped, and a protected feature matters, too: its part of the score is left, unseen."""
     found = []
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        X, X_public, rows = rng.random((3000, 3)), rng.random((300, 3)), rng.random((1000, 3))
-        y, y_public, truth = ((part[:, 1] + 0.2 * rng.standard_normal(len(part)) > 0.65).astype(int)
+        X, X_public, rows = rng.random((2000, 3)), rng.random((q, 3)), rng.random((1000, 3))
+        y, y_public, truth = ((part @ [1.0, 1.0, 0.0] + 0.1 * rng.standard_normal(len(part)) > 1).astype(int)
                               for part in (X, X_public, rows))  # fmt: skip
-        given = {"mask": np.tile([True, False, False], (3000, 1)), "X_public": X_public, "y_public": 1 - y_public}
-        model = ResidualScore(2.0, classes=[0, 1], random_state=seed).fit(X, y, **given)
-        found.append(np.mean(model.predict(rows) == truth) - max(truth.mean(), 1 - truth.mean()))
-    assert np.mean(found) > -0.01
+        given = {"mask": np.tile([True, False, False], (2000, 1)), "X_public": X_public}
+        options, kinds = {"classes": [0, 1], "random_state": seed}, [ResidualScore, WithoutPublicSample, ResidualScore]
+        models = [
+            kind(1.0, **options).fit(X, y, **given, y_public=labels)
+            for kind, labels in zip(kinds, [1 - y_public, y_public, y_public], strict=True)
+        ]
+        assert models[0].guarantee_ == models[2].guarantee_
+        found.append([np.mean(model.predict(rows) != truth) for model in models])
+    swapped, without, right = np.mean(found, axis=0)
+    assert swapped <= 1.1 * without and right < 0.8 * without
+
+
+def test_a_public_sample_of_three_swapped_classes_costs_hardly_more_than_none():
+    found = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X, X_public, rows = rng.random((3000, 2)), rng.random((300, 2)), rng.random((1000, 2))
+        y, y_public, truth = ((part.sum(axis=1) * 1.5).astype(int) for part in (X, X_public, rows))
+        given = {"mask": np.tile([True, False], (3000, 1)), "X_public": X_public, "y_public": 2 - y_public}
+        options = {"classes": [0, 1, 2], "random_state": seed}
+        models = [kind(2.0, **options).fit(X, y, **given) for kind in (ResidualScore, WithoutPublicSample)]
+        found.append([np.mean(model.predict(rows) != truth) for model in models])
+    swapped, without = np.mean(found, axis=0)
+    assert swapped <= 1.1 * without
+
+
+def trust_in_a_score(slope, n=2000, q=300):
+    """Mean over ten samples: a score varies by .1 with what is shown, and reports follow ``slope`` times it."""
+    found = []
+    for rng in map(np.random.default_rng, range(10)):
+        x, noise, averages = rng.standard_normal((n, 1)), np.full(n, 0.9), []
+        score = 0.1 * x[:, 0]
+        reports = 0.5 + slope * score + math.sqrt(1.1) * rng.standard_normal(n)
+        for target, y_range in [(reports, (0.0, 1.0)), (reports - score, (-0.5, 0.5))]:
+            sums = Moments(y_range)
+            sums.add([x], target, noise)
+            averages.append(GaussianAverage(sums))
+        found.append(score_trust(averages[:1], averages[1:], n, q))
+    return np.mean(found)
+
+
+def test_trust_in_a_score_follows_the_slope_of_reports_on_what_it_expects():
+    assert trust_in_a_score(1.0) > 0.99 and trust_in_a_score(3.0) > 0.99
+    assert 0.7 < trust_in_a_score(0.0) < 0.99
+    assert trust_in_a_score(-1.0) < 0.05
+    # Few reports prove nothing, and a sample of few rows may have either slope by chance.
+    assert trust_in_a_score(-1.0, n=20) > 0.6 and trust_in_a_score(-1.0, q=2) > 0.6
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

@@ -14,7 +14,7 @@ from lpbench.partitions import grid_digits
 from lpbench.privacy import GRR, Device, Mechanism, Records, Users, grr_reports
 from lpbench.privacy.device import proven
 from lpbench.privacy.domain import Categories
-from lpbench.privacy.exact import words
+from lpbench.privacy.exact import blocks, words
 from lpbench.privacy.mechanism import registered
 from lpbench.privacy.payload import Field, Integers
 from lpbench.seeds import Streams
@@ -22,6 +22,8 @@ from lpbench.seeds import Streams
 BUDGET_DIVISIONS = ("composed", "halves", "mostly_label", "per_attribute")
 #: Share of the label under ``mostly_label``: the middle of those that HistOfTree searches.
 LABEL_SHARE = 0.7
+#: Entries of reports that are drawn at a time.
+_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,11 +110,13 @@ class FeatureDevice(Device[FeatureQuestion]):
 
     def report(self, records: Records, question: FeatureQuestion, draws: np.ndarray) -> np.ndarray:
         """Return the reported bins, integers of shape (n, d): randomized where protected, 0 elsewhere."""
-        protected, truth = self._protected(records), self.inputs(records, question)
-        shares = np.broadcast_to(question.share, len(records))[np.nonzero(protected)[0]]
-        keep, blind = draws[:, protected]
-        reports = np.zeros_like(truth)
-        reports[protected] = grr_reports(truth[protected], question.bins, shares, keep, blind)
+        reports, shares = np.empty(records.X.shape, dtype=np.int64), np.broadcast_to(question.share, len(records))
+        for block in blocks(reports.shape, _AT_ONCE):
+            some, (keep, blind) = records.take(block), draws[:, block]
+            protected, reports[block] = self._protected(some), 0
+            truth, share = self.inputs(some, question)[protected], shares[block][np.nonzero(protected)[0]]
+            keep, blind = keep[protected], blind[protected]
+            reports[block][protected] = grr_reports(truth, question.bins, share, keep, blind)
         return reports
 
     def columns(self, question: FeatureQuestion) -> int:
@@ -126,6 +130,8 @@ class FeatureDevice(Device[FeatureQuestion]):
     def budgets(self, records: Records, question: FeatureQuestion) -> np.ndarray:
         """The share of a feature times the number of features that the user protects."""
         protected = self._protected(records).sum(axis=1)
+        if np.ndim(question.share) == 0 and not np.ptp(protected):
+            protected = protected[:1].max(initial=0)
         # a user who protects nothing spends nothing, also where the budget is infinite
         return np.where(protected > 0, question.share, 0.0) * protected
 
@@ -205,20 +211,25 @@ class KRR(TreeRegressor):
         check_choice("budget", self.budget, BUDGET_DIVISIONS)
         check_whole("bins", self.bins, least=2)
         mask = users.mask
-        of_label, of_feature = self._divide(mask.sum(axis=1))
+        protected = mask.sum(axis=1)
+        # one number for all where users protect equally many
+        of_label, of_feature = self._divide(protected if np.ptp(protected) else protected[0])
+        del protected
         if self.budget == "per_attribute":
             budget = float(self.epsilon)
             users.note(f"each attribute gets the whole {budget:g}; the sum over a user's attributes is stated")
         of_epsilon = LABEL_SHARE if self.budget == "mostly_label" else 1.0
         labels = users.ask(LABEL, LabelQuestion(self.y_range_, of_epsilon * check_epsilon(self.epsilon), of_label))
+        if not mask.any():
+            return users.public_features, labels
+        question = FeatureQuestion(self.bins, users.n_features, self.epsilon, of_feature)
+        centers = (users.ask(FEATURES, question)[mask] + 0.5) / self.bins
         features = users.public_features.copy()
-        if mask.any():
-            question = FeatureQuestion(self.bins, users.n_features, self.epsilon, of_feature)
-            features[mask] = (users.ask(FEATURES, question)[mask] + 0.5) / self.bins
+        features[mask] = centers
         return features, labels
 
-    def _divide(self, protected: np.ndarray) -> tuple[int | np.ndarray, int | np.ndarray]:
-        """Divisors of epsilon for the label and for a feature, for users who protect ``protected`` (n,) features each.
+    def _divide(self, protected: Any) -> tuple[int | np.ndarray, int | np.ndarray]:
+        """Divisors of epsilon for the label and for a feature of users who protect ``protected`` () or (n,) features.
 
         A divisor is a number or an array (n,); a label or feature gets the budget epsilon (under ``mostly_label`` the
         label 0.7 of it) over its divisor.

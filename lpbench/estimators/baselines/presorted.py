@@ -77,7 +77,11 @@ def _families(samples: Sequence[tuple[np.ndarray, np.ndarray]], members: list[in
 
     ``samples`` are pairs (X, y), of which ``members`` numbers those with these labels and equally shaped X.
     """
-    X, y = np.array([samples[number][0].T for number in members]), samples[members[0]][1]
+    y = samples[members[0]][1]
+    if len(members) == 1:
+        columns = samples[members[0]][0].T
+        return [_Family(members, columns, np.arange(len(columns))[None], y)]
+    X = np.array([samples[number][0].T for number in members])
     d, differs = X.shape[1], (X != X[0]).any(axis=2)
     if (n_other := np.count_nonzero(differs)) >= d:
         return [_Family([number], each, np.arange(d)[None], y) for number, each in zip(members, X, strict=True)]
@@ -111,11 +115,11 @@ def _grow(families: Sequence[_Family], limits: Sequence[tuple[float, float]], se
     # Cells of a level are numbered by their leads, with siblings side by side. Of the entries of a column those of a
     # cell are side by side, too, but left children stand before right ones (``placed``): dividing all cells is then two
     # selections.
-    bits = np.array([family.columns + np.float32(0) for family in families]).view(np.int32)
-    # as whole numbers, floats have the order of their values, or if negative the opposite order
-    order = np.sort(((bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64) << 32) | np.arange(n), axis=2)
-    entries = order.swapaxes(0, 1)[:, :, None] + n * lead.reshape(-1, len(limits), 1)
-    entries, scores = entries.reshape(len(entries), -1), np.empty((len(entries), lead.size * n))
+    entries = _sorted(families)
+    if lead.size > 1:
+        entries = (entries[:, :, None] + n * lead.reshape(-1, len(limits), 1)).reshape(len(entries), -1)
+    entries = entries.reshape(len(entries), -1)
+    scores = np.empty(entries.shape)
     placed, levels = np.arange(lead.size), []
     while True:
         mean = np.bincount(node, y, lead.size + 1)[:-1] / size
@@ -157,32 +161,72 @@ def _grow(families: Sequence[_Family], limits: Sequence[tuple[float, float]], se
         at, column = np.divmod(cut, len(entries))
         begin, sizes = (sizes.cumsum() - sizes)[at], sizes[at]
         # the entries of the column, and where the first of its best cuts lies; another tree may lead them now
-        source, moved = ranges(begin, sizes), n * (tree[cut_nodes[first]] - lead[placed[at]]).repeat(sizes)
-        ordered = column.repeat(sizes) * entries.shape[1] + source
+        source, moved = ranges(begin, sizes), n * (tree[cut_nodes[first]] - lead[placed[at]])
+        ordered = (column * entries.shape[1]).repeat(sizes)
+        ordered += source
         (hits,) = (scores.take(ordered) == best[first].repeat(sizes)).nonzero()
         begin = sizes.cumsum() - sizes
-        last, ordered = hits[hits.searchsorted(begin)], entries.take(ordered) + moved
+        last, ordered = hits[hits.searchsorted(begin)], entries.take(ordered)
+        del hits
+        ordered += moved.repeat(sizes)
         feature[cut_nodes], around[cut_nodes] = chosen, ordered.take(last[:, None] + np.arange(2))[which]
         if moved.any() or at.size > np.unique(at).size:
-            entries = entries.take(source, axis=1) + moved
+            entries = entries.take(source, axis=1)
+            entries += moved.repeat(sizes)
             scores = np.empty(entries.shape)
+        del source
         tree, cell = tree[cut_nodes].repeat(2), (2 * number[which][:, None] + np.arange(2)).reshape(-1)
         lead = np.sort(tree[2 * first]).repeat(2)
         node.fill(lead.size)
-        node[ordered & _SAMPLE] = (2 * number).repeat(sizes) + (np.arange(ordered.size) > last.repeat(sizes))
+        child = (2 * number).repeat(sizes)
+        child += np.arange(ordered.size) > last.repeat(sizes)
+        ordered &= _SAMPLE
+        node[ordered] = child
+        del ordered, child
         placed, size = np.concatenate([2 * number, 2 * number + 1]), np.empty(lead.size, dtype=np.intp)
         size[placed] = np.concatenate([last + 1 - begin, begin + sizes - last - 1])
-    tree, feature, around, size, mean = map(np.concatenate, zip(*levels, strict=True))
+    del entries, scores, node, y, centered  # nodes are up to twice as many as rows
+    fields = [list(field) for field in zip(*levels, strict=True)]
+    del levels
+    mean, size, around, feature, tree = (np.concatenate(fields.pop()) for _ in range(5))
+    threshold = _thresholds(feature, around)
+    del around
+    if k == 1:
+        return [_tree(feature, threshold, size, mean, column_of.shape[1])]
+    return [
+        _tree(feature[nodes], threshold[nodes], size[nodes], mean[nodes], column_of.shape[1])
+        for nodes in (np.flatnonzero(tree == number) for number in range(k))
+    ]
+
+
+def _thresholds(feature: np.ndarray, around: np.ndarray) -> np.ndarray:
+    """Threshold of each node's cut between the entries ``around`` (nodes, 2); 0 where ``feature`` is -1: no cut."""
     bits = (around >> 32).astype(np.int32)
     low, high = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).view(np.float32).astype(float).T
     middle = low / 2 + high / 2
     # x < threshold goes to the left
-    threshold = np.where(feature >= 0, np.nextafter(np.where(middle < high, middle, low), np.inf), 0.0)
-    grown, d = [], column_of.shape[1]
-    for nodes in (np.flatnonzero(tree == number) for number in range(k)):
-        cells = TreePartition(feature[nodes], threshold[nodes], size[nodes], np.zeros(d), np.ones(d))
-        grown.append(PresortedTree(cells, mean[nodes, None, None]))
-    return grown
+    return np.where(feature >= 0, np.nextafter(np.where(middle < high, middle, low), np.inf), 0.0)
+
+
+def _tree(feature: np.ndarray, threshold: np.ndarray, size: np.ndarray, mean: np.ndarray, d: int) -> PresortedTree:
+    """Tree of nodes with the given features, thresholds, numbers of rows and mean labels, all (nodes,)."""
+    return PresortedTree(TreePartition(feature, threshold, size, np.zeros(d), np.ones(d)), mean[:, None, None])
+
+
+def _sorted(families: Sequence[_Family]) -> np.ndarray:
+    """Sorted entries (c, families, n) of each family's columns: a value's bits, and the number of its row."""
+    c, n = families[0].columns.shape
+    entries, step = np.empty((c, len(families), n), dtype=np.int64), max(1, _TOGETHER // n)
+    for number, family in enumerate(families):
+        for first in range(0, c, step):
+            bits = (family.columns[first : first + step] + np.float32(0)).view(np.int32)
+            # as whole numbers, floats have the order of their values, or if negative the opposite order
+            some = entries[first : first + step, number]
+            some[:] = bits ^ ((bits >> 31) & 0x7FFFFFFF)
+            some <<= 32
+            some |= np.arange(n)
+            some.sort(axis=1)
+    return entries
 
 
 def _whole(y: np.ndarray) -> np.ndarray:
@@ -208,9 +252,14 @@ def _divided(
     """
     (d, m), ends = entries.shape, sizes.cumsum()
     begin, members, size = ends - sizes, ends[-1], sizes.repeat(sizes)
-    left = np.arange(1, members + 1) - begin.repeat(sizes)
+    left = np.arange(1, members + 1)
+    left -= begin.repeat(sizes)
     right = size - left
-    factor, few = 1.0 / np.maximum(left * right, 1), np.minimum(left, right) < fewest.repeat(sizes)
+    few = np.minimum(left, right) < fewest.repeat(sizes)
+    left *= right
+    del right
+    factor = 1.0 / np.maximum(left, 1, out=left)
+    del left
     step, highest, apart = max(1, _BLOCK // m), np.empty((d, sizes.size)), np.empty_like(centered)
     # overwrites what has been read
     divided, scores = (array.reshape(-1)[: d * members].reshape(d, members) for array in (entries, scores))
@@ -224,7 +273,12 @@ def _divided(
         rows_of = moved & _SAMPLE
         if first == 0:  # every column has the same rows of a cell
             labels = centered.take(rows_of[0])
-            apart[rows_of[0]] = labels * size - np.add.reduceat(labels, begin).repeat(sizes)
+            totals = np.add.reduceat(labels, begin)
+            labels *= size
+            del size
+            labels -= totals.repeat(sizes)
+            apart[rows_of[0]] = labels
+            del labels
         # size x sum of the left labels - number of left labels x sum of all, which is 0 where a node ends
         score[:] = apart.take(rows_of).cumsum(axis=1)
         score *= score

@@ -20,6 +20,8 @@ from lpbench.seeds import Streams
 CELL_MECHANISMS = ("grr", "rr")
 #: Most bins of a feature that a report may name, and log2 of the cells whose number is still a float.
 MOST_BINS, MAX_LOG2_CELLS = 1 << 31, 1000
+#: Users whose cells are found and kept together; of more they are found again for each question, in less memory.
+_TOGETHER = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +105,15 @@ class CellDevice(Device[CellQuestion]):
 
     def report(self, records: Records, question: CellQuestion, draws: ReportDraws) -> np.ndarray:
         """Cells of shape (n, s + 1), or bits of shape (n, cells)."""
+        if question.mechanism == "rr" or len(records) <= _TOGETHER:
+            return self._report(records, question, draws)
+        reports = np.empty((len(records), self.columns(question)), dtype=np.int64)
+        for block in _blocks(records):
+            reports[block] = self._report(records.take(block), question, draws.take(block))
+        return reports
+
+    def _report(self, records: Records, question: CellQuestion, draws: ReportDraws) -> np.ndarray:
+        """Return the reports of some of the users, whose randomness is ``draws``."""
         true_cells, cells = self.inputs(records, question), _compatible(records, question)
         cells.check_budget(question.budget)
         if question.mechanism == "rr":
@@ -170,9 +181,12 @@ class CellDevice(Device[CellQuestion]):
         """Return the epsilon of the report, as the question states it."""
         return question.budget
 
-    def budgets(self, records: Records, question: CellQuestion) -> np.ndarray:
+    def budgets(self, records: Records, question: CellQuestion) -> float | np.ndarray:
         """Epsilon of each user: nothing is spent where public features tell the cell."""
-        return np.where(_compatible(records, question).choices > 1, question.budget, 0.0)
+        if len(records) <= _TOGETHER:
+            return np.where(_compatible(records, question).choices > 1, question.budget, 0.0)
+        budgets = np.concatenate([self.budgets(records.take(block), question) for block in _blocks(records)])
+        return question.budget if (budgets == question.budget).all() else budgets
 
     def delta(self, question: CellQuestion) -> float:
         """Return 0: randomized cells satisfy pure epsilon-DP."""
@@ -200,6 +214,11 @@ class CellDevice(Device[CellQuestion]):
 
 
 TREE_CELL = CellDevice()
+
+
+def _blocks(records: Records) -> list[slice]:
+    """Slices of the users whose cells are found together."""
+    return [slice(first, first + _TOGETHER) for first in range(0, len(records), _TOGETHER)]
 
 
 def _mask(records: Records) -> np.ndarray:

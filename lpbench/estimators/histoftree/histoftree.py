@@ -74,13 +74,15 @@ class CellRegressor(LocalRegressor):
         setting = self._setting(self.get_params(deep=False), mask, epsilon)
         label_budget, cell_budget = setting.budgets(epsilon)
         labels = users.ask(LABEL, self._label_question(label_budget))
-        order, X = protection_order(mask), public_features(users)
-        split = Split(X, mask, order, setting.n_grid_features, self._streams())
+        order = protection_order(mask)
+        split = Split(public_features(users), mask, order, setting.n_grid_features, self._streams())
         least, depths = setting.min_samples_leaf, [setting.depth]
         [[(tree, _)]] = split.forests(setting.rule, setting.split_score, [labels], depths, least)
         [leaves] = split.leaves([tree], depths, setting.rule)
         question = setting.question(tree, split.grid_columns, split.tree_columns, cell_budget)
-        self._second_round(users, question, UserCells(split.grid(setting.bins), leaves), labels)
+        cells = UserCells(split.grid(setting.bins), leaves)
+        del split, leaves, mask, order  # copies of what users show, which round 2 does not read
+        self._second_round(users, question, cells, labels)
         return self
 
     def _label_question(self, budget: float) -> LabelQuestion:

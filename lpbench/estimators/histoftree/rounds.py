@@ -45,14 +45,13 @@ class Split:
         most protected first.
         """
         self.grid_columns, self.tree_columns = order[:n_grid_features], np.sort(order[n_grid_features:])
-        self._all, self._streams = (X, mask), streams
+        self._grid, self._streams = (X[:, self.grid_columns], mask[:, self.grid_columns]), streams
         self._X, self._mask = X[:, self.tree_columns], mask[:, self.tree_columns]
         self._views: dict[int, SampleGroups] = {}
 
     def grid(self, bins: int) -> UserGrid:
         """The users' compatible bins of a grid with ``bins`` bins per feature."""
-        X, mask = self._all
-        return UserGrid(X[:, self.grid_columns], mask[:, self.grid_columns], bins)
+        return UserGrid(*self._grid, bins)
 
     def views(self, depth: int) -> SampleGroups:
         """Groups of users whom no midpoint cut above ``depth`` tells apart by the tree features that they show."""

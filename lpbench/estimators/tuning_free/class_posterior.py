@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from lpbench.estimators.rounding import settled
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments, Spreads
 from lpbench.estimators.tuning_free.half_forest import SharedForest
 from lpbench.estimators.tuning_free.mixture import (
-    FEWEST_FOR_FOREST,
-    LEAST_SIGNAL,
     Fitted,
+    believed,
     compared_rows,
+    leaf_of_forest,
     left_out,
     mixture_weights,
 )
 from lpbench.estimators.tuning_free.rounds import Enrolled
+from lpbench.estimators.tuning_free.score_trust import score_trust
 
 #: Scales of the Gaussian kernels: classes that lie in several places each need shorter ones than numbers do.
 SCALES = (0.3, 1.0, 3.0)
@@ -48,7 +48,7 @@ class OfClass:
 
 
 def fit_classes(
-    enrolled: Enrolled, targets: np.ndarray, noise: float, expected: tuple[np.ndarray, np.ndarray] | None
+    enrolled: Enrolled, targets: np.ndarray, noise: float, expected: tuple[np.ndarray, np.ndarray, int] | None
 ) -> list[Fitted]:
     """Fit one mixture with common weights to the indicators of all classes.
 
@@ -61,7 +61,7 @@ def fit_classes(
     noise : float
         Their noise variance on average over the classes.
     expected : tuple of ndarray or None
-        Mean of a public score given what users show, (n_classes, n), and its variance, (n_classes,).
+        Mean of a public score given what users show, (n_classes, n), its variance, (n_classes,), and its public rows.
 
     Returns
     -------
@@ -73,9 +73,9 @@ def fit_classes(
     fitted = _together(enrolled, targets, noise, share, Spreads(np.array([ratio]), np.ones(1)))
     if expected is None:
         return fitted
-    mean, hidden = expected
+    mean, hidden, rows = expected
     spreads = Spreads(ratio * _REMAINDER, np.full(_REMAINDER.size, 1.0 / _REMAINDER.size))
-    return _together(enrolled, targets - mean, noise, 0.0, spreads, (mean, hidden, fitted))
+    return _together(enrolled, targets - mean, noise, 0.0, spreads, (mean, hidden, fitted, rows))
 
 
 def _together(
@@ -84,11 +84,12 @@ def _together(
     noise: float,
     middle: float,
     spreads: Spreads,
-    score: tuple[np.ndarray, np.ndarray, Sequence[Fitted]] | None = None,
+    score: tuple[np.ndarray, np.ndarray, Sequence[Fitted], int] | None = None,
 ) -> list[Fitted]:
     """Fit Gaussian processes and a forest to ``targets`` (n_classes, n) about ``middle``, and weigh them together.
 
-    ``score`` has the expected public scores (n_classes, n), their variances (n_classes,) and the models without them.
+    ``score`` has the expected public scores (n_classes, n), their variances (n_classes,), the models without them, and
+    the number of public rows.
     """
     n_classes, n = targets.shape
     seen, noises, units = np.arange(n), np.full(n, noise), enrolled.units
@@ -115,6 +116,9 @@ def _together(
     spread = float(models[0].residual_variance + models[0].report_variance)
     stacked, reports = np.concatenate(columns), targets[:, rows].ravel()
     shares = mixture_weights(stacked, reports, weight, spread, everybody, favored, hidden[used])
+    if score is not None:
+        apart = [fitted.model for fitted in score[2]]
+        shares = believed(shares, score_trust(apart, models, enrolled.persons, score[3]))
     weights = np.zeros(5)
     weights[used] = shares
     return [
@@ -135,12 +139,11 @@ def _together(
 def _forest(enrolled: Enrolled, model: GaussianAverage, targets: np.ndarray, rows: np.ndarray) -> SharedForest | None:
     """Forest of all ``targets`` (n_classes, n) that predicts ``rows``; None where there are too few users."""
     n = targets.shape[1]
-    signal = max(model.label_variance - model.residual_variance, LEAST_SIGNAL * model.label_variance)
-    leaf = math.ceil(settled(2.0 * (model.residual_variance + model.report_variance) / signal))
-    if n < max(2 * leaf, FEWEST_FOR_FOREST) or enrolled.shown.columns.size == 0:
+    leaf = leaf_of_forest(enrolled, model, n)
+    if not leaf:
         return None
     seed = enrolled.streams.integer("tree")
-    return SharedForest(enrolled.Z, targets.T, np.ones(n), min(leaf, n // 8), rows, enrolled.units, seed=seed)
+    return SharedForest(enrolled.Z, targets.T, np.ones(n), leaf, rows, enrolled.units, seed=seed)
 
 
 def class_moments(

@@ -162,6 +162,13 @@ class GaussianAverage:
         self.label_variance = float(self.weights @ self._label_variances)
         self.residual_variance = float(self.weights @ self._residual_variances)
 
+    def linear_part(self) -> tuple[np.ndarray, np.ndarray]:
+        """Weighted covariances of the features of the first kernel, (k, k), and those with the reports, (k,)."""
+        sums = self._moments
+        first, gram, cross = sums.kernels[0]
+        center = first / sums.weight
+        return (gram - np.outer(center, first)) / sums.weight, (cross - center * sums.first) / sums.weight
+
     @staticmethod
     def weigh_together(averages: Sequence[GaussianAverage]) -> None:
         """Give fits to the indicators of all classes, under one prior, one posterior of the models.

@@ -72,8 +72,13 @@ class KernelFeatures:
 
         A linear one is the last where the columns are more numerous than ``N_LANDMARKS``.
         """
-        marks, squared = self._landmarks, cdist(Z, self._landmarks, "sqeuclidean") / self._scale
-        grams = [*(np.exp(-squared / scale) for scale in self._scales), np.exp(-np.sqrt(squared))]
+        marks, squared = self._landmarks, cdist(Z, self._landmarks, "sqeuclidean")
+        squared /= self._scale
+        grams = [squared / -scale for scale in self._scales]
+        np.sqrt(squared, out=squared)
+        grams.append(np.negative(squared, out=squared))
+        for gram in grams:  # in place: the arrays are many times as large as Z
+            np.exp(gram, out=gram)
         return [*grams, Z @ marks.T] if marks.shape[1] > N_LANDMARKS else grams
 
     def _raw(self, Z: np.ndarray) -> list[np.ndarray]:
@@ -87,8 +92,11 @@ class KernelFeatures:
         features = [linear - self._centers[0], *others]  # the first may be the rows themselves
         for F, center in zip(others, self._centers[1:], strict=True):
             F -= center
-        for F, norm in zip(features, self._norms, strict=True):
+        for F, norm in zip(features[:-1], self._norms, strict=False):
             F /= norm
-        both = np.hstack([features[-1], features[0]])
+        linear, laplacian = features[0], features.pop()
+        both = np.empty((len(Z), laplacian.shape[1] + linear.shape[1]))
+        np.divide(laplacian, self._norms[-1], out=both[:, : laplacian.shape[1]])
+        both[:, laplacian.shape[1] :] = linear
         both /= np.sqrt(2.0)
-        return [*features[:-1], both]
+        return [*features, both]

@@ -149,26 +149,26 @@ class LevelReport(Mechanism):
         """Curator: unbiased estimates of the clipped residuals, shape (n,)."""
         return self._weights[0] * self.grid[np.asarray(reports) % self.levels]
 
-    def indicators(self, reports: np.ndarray, part: "Part | None" = None) -> np.ndarray:
-        """Curator: unbiased one-hot vectors of the bins, shape (n, K), or of one feature's ``part`` of them."""
+    def indicators(self, reports: np.ndarray, feature: "Part | None" = None) -> np.ndarray:
+        """Curator: unbiased one-hot vectors of the joint bins, shape (n, K), or of the bins of one ``feature``."""
         slope, offset = self._weights
-        bins = self.bins if part is None else part.bins
-        return slope * self._shown(reports, part) - self.levels * (self.bins // bins) * offset
+        bins = self.bins if feature is None else feature.bins
+        return slope * self._shown(reports, feature) - self.levels * (self.bins // bins) * offset
 
-    def products(self, reports: np.ndarray, part: "Part | None" = None) -> np.ndarray:
-        """Curator: unbiased products of clipped residual and one-hot bin, shape (n, K) or that of the ``part``."""
+    def products(self, reports: np.ndarray, feature: "Part | None" = None) -> np.ndarray:
+        """Curator: unbiased products of clipped residual and one-hot bin, joint (n, K) or of one ``feature``."""
         # The offsets cancel because the levels add up to zero.
-        return self.residuals(reports)[:, None] * self._shown(reports, part)
+        return self.residuals(reports)[:, None] * self._shown(reports, feature)
 
-    def joint_sums(self, reports: np.ndarray, part: "Part", other: "Part", values: np.ndarray) -> np.ndarray:
+    def joint_sums(self, reports: np.ndarray, feature: "Part", valued: "Part", values: np.ndarray) -> np.ndarray:
         """Curator: unbiased products of one feature's one-hot bin with the value of another's, shape (n, K).
 
-        ``values`` has a number for each bin of the ``other`` part.
+        ``values`` has a number for each bin of the feature ``valued``.
         """
         slope, offset = self._weights
-        told = values[other.of(np.asarray(reports) // self.levels)]
-        share = self.levels * (self.bins // (part.bins * other.bins)) * offset
-        return slope * told[:, None] * self._shown(reports, part) - share * values.sum()
+        of_reports = values[valued.of(np.asarray(reports) // self.levels)]
+        share = self.levels * (self.bins // (feature.bins * valued.bins)) * offset
+        return slope * of_reports[:, None] * self._shown(reports, feature) - share * values.sum()
 
     @property
     def empty_variance(self) -> float:
@@ -176,11 +176,11 @@ class LevelReport(Mechanism):
         slope, offset = self._weights
         return slope * offset * float(self.grid @ self.grid)
 
-    def _shown(self, reports: np.ndarray, part: "Part | None" = None) -> np.ndarray:
+    def _shown(self, reports: np.ndarray, feature: "Part | None" = None) -> np.ndarray:
         bins = np.asarray(reports) // self.levels
-        if part is None:
+        if feature is None:
             return bins[:, None] == np.arange(self.bins)
-        return part.of(bins)[:, None] == np.arange(part.bins)
+        return feature.of(bins)[:, None] == np.arange(feature.bins)
 
     def noise_variance(self, width: float) -> float:
         """Variance that rounding and randomization add to the estimate of a Gaussian residual.

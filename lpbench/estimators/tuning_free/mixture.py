@@ -15,6 +15,7 @@ from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
 from lpbench.estimators.tuning_free.half_forest import SharedForest
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
 from lpbench.estimators.tuning_free.rounds import BLOCK, Effect, Enrolled, effects_at
+from lpbench.estimators.tuning_free.score_trust import score_trust
 
 #: Steps of a weight on [0, 1].
 _WEIGHT_STEPS = 20
@@ -23,9 +24,9 @@ _FAVOR = 0.9
 #: Parts of the persons that are predicted by the others, where persons have several rows.
 _FOLDS = 8
 #: Smallest share of the label's variance that the forest is built to find.
-LEAST_SIGNAL = 0.03
+_LEAST_SIGNAL = 0.03
 #: Fewer users than this make no forest.
-FEWEST_FOR_FOREST = 20
+_FEWEST_FOR_FOREST = 20
 #: Most reports that the weights of the mixture are read from.
 MOST_COMPARED = 20_000
 #: Kernel features of rows that are predicted.
@@ -63,19 +64,17 @@ class Fitted:
         expected: np.ndarray | None = None,  # the mean of a public score given what users show, which the targets lack
         hidden: float = 0.0,  # its variance given that, of which reports say nothing
         apart: Self | None = None,  # the model of the targets that do not lack it
+        public_rows: int = 0,  # those of its sample
     ) -> Self:
         """Fit forest and mixture to the targets of the users who were seen, and their noise variances."""
-        # A leaf is to average as many reports as bring the variance of its mean down to half of that of the signal.
-        spread = model.residual_variance + model.report_variance
-        signal = max(model.label_variance - model.residual_variance, LEAST_SIGNAL * model.label_variance)
-        leaf, forest = math.ceil(settled(2.0 * spread / signal)), None
+        spread, forest = model.residual_variance + model.report_variance, None
         weight = 1.0 / (model.residual_variance + noise[seen])
         weight /= weight.mean()
-        enough = seen.size >= max(2 * leaf, FEWEST_FOR_FOREST) and enrolled.shown.columns.size > 0
         rows = compared_rows(seen.size)
         units = None if enrolled.units is None else enrolled.units[seen]
-        if "forest" in parts and enough:
-            leaf, seed = min(leaf, seen.size // 8), enrolled.streams.integer("tree")
+        leaf = leaf_of_forest(enrolled, model, seen.size) if "forest" in parts else 0
+        if leaf:
+            seed = enrolled.streams.integer("tree")
             sample = enrolled.Z[seen], targets[seen], weight, leaf, rows, units
             forest = SharedForest(*sample, seed=seed)
         reports, weight = targets[seen[rows]], weight[rows]
@@ -92,6 +91,8 @@ class Fitted:
             blind = hidden * (np.array(list(columns)) == 4)
         compared, weights = np.column_stack(list(columns.values())), np.zeros(5)
         shares = mixture_weights(compared, reports, weight, float(spread), units, favored, blind)
+        if expected is not None and apart is not None:
+            shares = believed(shares, score_trust([apart.model], [model], enrolled.persons, public_rows))
         weights[list(columns)] = shares
         return cls(enrolled.shown, enrolled.kernels, model, forest, weights, effects, compared @ shares, apart)
 
@@ -118,6 +119,18 @@ class Fitted:
         return np.sqrt(self.model.variance(features) + self.model.residual_variance)
 
 
+def leaf_of_forest(enrolled: Enrolled, model: GaussianAverage, n: int) -> int:
+    """Fewest rows of a leaf of the forest on ``n`` reports; 0: they are too few for one, or users show nothing.
+
+    A leaf is to average as many reports as bring the variance of its mean down to half of that of the signal.
+    """
+    signal = max(model.label_variance - model.residual_variance, _LEAST_SIGNAL * model.label_variance)
+    leaf = math.ceil(settled(2.0 * (model.residual_variance + model.report_variance) / signal))
+    if n < max(2 * leaf, _FEWEST_FOR_FOREST) or enrolled.shown.columns.size == 0:
+        return 0
+    return min(leaf, n // 8)
+
+
 def compared_rows(n: int) -> np.ndarray:
     """Numbers of the reports, of ``n``, that the weights of a mixture are read from."""
     return np.arange(0, n, -(-n // MOST_COMPARED))
@@ -137,12 +150,19 @@ def left_out(
     user, or all rows of one unit, left out in folds.
     """
     if enrolled.units is None:
-        blocks = enrolled.blocks(seen[rows])
+        blocks = enrolled.compared(seen[rows])
         predicted = [model.leave_one_out(features, targets[users], noise[users]) for users, features in blocks]
         return np.concatenate([pair[0] for pair in predicted]), np.concatenate([pair[1] for pair in predicted])
     fold = enrolled.units % min(_FOLDS, enrolled.units.max() + 1)
     constant, process = model.leave_fold_out(lambda: enrolled.blocks(seen), targets, noise, fold)
     return constant[seen[rows]], process[seen[rows]]
+
+
+def believed(shares: np.ndarray, trust: float) -> np.ndarray:
+    """Weights of parts of which the last alone does without a public score, which counts for ``trust`` in [0, 1]."""
+    shares = trust * shares
+    shares[-1] += 1.0 - trust
+    return shares
 
 
 @cache

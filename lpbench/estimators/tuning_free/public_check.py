@@ -198,17 +198,17 @@ def _same_law(share: float, rows: int) -> np.ndarray:
     return density / density.sum()
 
 
-def _interval(hits: float, asked: int, offset: float, slope: float, level: float) -> tuple[float, float, float]:
+def _interval(hits: float, n_reports: int, offset: float, slope: float, level: float) -> tuple[float, float, float]:
     """Unbiased share and its Clopper-Pearson interval at ``level``.
 
-    Each of the ``asked`` reports, a number, is among the ``hits`` with probability ``offset`` + ``slope`` * share.
+    Each of the ``n_reports`` reports, a number, is among the ``hits`` with probability ``offset`` + ``slope`` * share.
     """
-    if not asked:
+    if not n_reports:
         return math.nan, 0.0, 1.0
     tail = (1.0 - level) / 2.0
-    low = beta.ppf(tail, hits, asked - hits + 1.0) if hits > 0 else 0.0
-    high = beta.ppf(1.0 - tail, hits + 1.0, asked - hits) if hits < asked else 1.0
-    share, low, high = np.clip((np.array([hits / asked, low, high]) - offset) / slope, 0.0, 1.0)
+    low = beta.ppf(tail, hits, n_reports - hits + 1.0) if hits > 0 else 0.0
+    high = beta.ppf(1.0 - tail, hits + 1.0, n_reports - hits) if hits < n_reports else 1.0
+    share, low, high = np.clip((np.array([hits / n_reports, low, high]) - offset) / slope, 0.0, 1.0)
     return float(share), float(low), float(high)
 
 

@@ -49,6 +49,7 @@ class ResidualScore(IndicatorClassifier):
     shown are fitted to unbiased indicators, less the part of a public score that follows from what is shown; the
     prediction adds the score of the complete record. It is a mixture with the private constant or, beside a score, with
     that as it is and the model without it, weighted by reports that the parts have not seen (:func:`.fit_indicators`).
+    Where reports fall with the score, the model without it is what is left (:func:`.score_trust`).
     Where one of two classes is rare and there is no score, :class:`.RareClass` turns them into probabilities.
 
     Where users show nothing, each sends its cell of the public score and its class, hidden in a subset of pairs, and
@@ -131,7 +132,11 @@ class ResidualScore(IndicatorClassifier):
 
 
 def fit_indicators(
-    users: Users, n_classes: int, epsilon: float, enrolled: Enrolled, expected: tuple[np.ndarray, np.ndarray] | None
+    users: Users,
+    n_classes: int,
+    epsilon: float,
+    enrolled: Enrolled,
+    expected: tuple[np.ndarray, np.ndarray, int] | None,
 ) -> list[Any]:
     """Regress indicators of classes on what users show; every user sends its class at the whole budget.
 
@@ -139,7 +144,8 @@ def fit_indicators(
     whose indicators have least noise (:func:`.indicator_mechanism`), and the variance of an indicator follows from its
     mean, so that the prior variances are those of indicators. Of a public score the part that follows from what users
     show is subtracted and what is left is regressed, too: that prediction is to be added to the score of the complete
-    record. ``expected``: the mean of the score given what users show, (classes, n), and its variance.
+    record. ``expected``: the mean of the score given what users show, (classes, n), its variance, and the rows of its
+    sample.
     """
     if n_classes == 1:
         return []
@@ -156,10 +162,10 @@ def fit_indicators(
         if share is not None:
             return [RareClass.fit(partial(_fitted, enrolled, target, noise), target, variance, share)]
         return [_fitted(enrolled, target, noise, prior)]
-    mean, hidden = (moment[-1] for moment in expected)
+    mean, hidden, public_rows = expected[0][-1], expected[1][-1], expected[2]
     moments, rest = _moments(enrolled, [target, target - mean], noise, [prior, remainder])
     apart = Fitted.to(enrolled, GaussianAverage(moments), target, noise, seen, {})
-    score = {"expected": mean, "hidden": hidden, "apart": apart}
+    score = {"expected": mean, "hidden": hidden, "apart": apart, "public_rows": public_rows}
     return [Fitted.to(enrolled, GaussianAverage(rest), target - mean, noise, seen, {}, **score)]
 
 
@@ -193,8 +199,8 @@ def _moments(
 
 def _expected_of_shown(
     enrolled: Enrolled, visible: np.ndarray, X_public: np.ndarray, score: PublicScore
-) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of the public score given what users show, (classes, n), and its variance, (classes,).
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Mean of the public score given what users show, (classes, n), its variance, (classes,), and rows of its sample.
 
     ``visible`` (n, d) is NaN where a user protects a feature, which the nearest rows of ``X_public`` fill in. Classes
     are those that are regressed: the second of two, else each.
@@ -205,7 +211,7 @@ def _expected_of_shown(
     scores = score.filled(visible, rows, near, first=int(score.n_classes == 2))
     # summed one after the other
     variance = np.cumsum(np.var(scores, axis=1, ddof=1), axis=1)[:, -1] / len(visible)
-    return np.mean(scores, axis=1), variance
+    return np.mean(scores, axis=1), variance, len(X_public)
 
 
 def _nearest_rows(Z: np.ndarray, places: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -112,12 +112,32 @@ class Enrolled:
         kernels = KernelFeatures(Z, streams.generator("landmarks"), scales)
         return cls(features_shown, hidden, levels, Z, kernels, order, streams, units)
 
+    @property
+    def persons(self) -> int:
+        """Number of persons: users, or the units that their rows belong to."""
+        return len(self.Z) if self.units is None else int(self.units.max()) + 1
+
     def blocks(self, users: np.ndarray) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
         """Users, some at a time, and their features under each kernel."""
         for start in range(0, users.size, BLOCK):
             block = users[start : start + BLOCK]
             is_stored = len(self.Z) <= _KEPT
             yield block, [F[block] for F in self._features] if is_stored else self.kernels.transform(self.Z[block])
+
+    def compared(self, users: np.ndarray) -> Iterable[tuple[np.ndarray, list[np.ndarray]]]:
+        """Return :meth:`blocks` of users whose reports compare models: the last are kept, since all classes share them.
+
+        They are few enough to keep their features.
+        """
+        if len(self.Z) <= _KEPT:
+            return self.blocks(users)
+        if not self._compared or not np.array_equal(self._compared[0], users):
+            self._compared[:] = users, list(self.blocks(users))
+        return self._compared[1]
+
+    @cached_property
+    def _compared(self) -> list[Any]:
+        return []
 
     @cached_property
     def _features(self) -> list[np.ndarray]:
@@ -482,17 +502,17 @@ class Curator:
             self._moments.add(features, self.targets[block], self.noise[block])
         self._model = GaussianAverage(self._moments)
 
-    def _learn_effects(self, told: Told) -> None:
+    def _learn_effects(self, answers: Told) -> None:
         """Store joint reports on protected features, estimate their effects, take them off the labels."""
-        question, features = told.question, told.question.features
+        question, features = answers.question, answers.question.features
         for feature in features:
-            self._joint.setdefault(feature, []).append(told)
+            self._joint.setdefault(feature, []).append(answers)
         for _ in range(1 if len(features) == 1 else _SWEEPS):
             for feature in features:
                 self._estimate(feature)
         # The public features are fitted to the residuals of the protected ones.
         for feature, part in zip(features, question.parts, strict=True):
-            self.targets[question.users] -= question.report.indicators(told.reports, part) @ self.effects[feature][1]
+            self.targets[question.users] -= question.report.indicators(answers.reports, part) @ self.effects[feature][1]
 
     def _estimate(self, feature: int) -> np.ndarray:
         """Estimate a feature's effects (bins,) from all joint reports; keep them and their probability.
