@@ -203,7 +203,7 @@ def promises() -> str:
         if promise(method.estimator):
             sets = ", ".join(parse_selector(d)[0] for d in tried_on(method))
             rows.setdefault((method.estimator_class.rounding, sets), []).append(name)
-    lines = [f"| within {NUMERIC:.0e} of a score | why not all bits | tried on |", "|---|---|---|"]
+    lines = [f"| relative difference up to {NUMERIC:.0e} | why bits differ | tried on |", "|---|---|---|"]
     lines += [f"| {', '.join(names)} | {' | '.join(row)} |" for row, names in sorted(rows.items())]
     return "\n".join(lines) + "\n"
 

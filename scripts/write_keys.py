@@ -24,10 +24,10 @@ _FIELD = re.compile(r"^((?: {4}#: .*\n)*) {4}(\w+): ([^#=\n]*?)(?: = .*?)?(?:  #
 HEAD = """\
 # Every key of a configuration file
 
-After reading this page you can write each file of a study: experiment, method, data set. Type and default stand in
-parentheses. A file with an unknown or missing key or an impossible value is refused before anything runs; the error
-names the key. Your own files lie in `lpbench_plugins/` ([tutorial](tutorial.md)); `conf/` and `datasets/` have examples
-of everything here. `python scripts/write_keys.py` writes the page from the schemas.
+This page lists every key of the files of a study: experiments, methods, masks and data sets. Parentheses contain the
+type and the default of a key. A file with an unknown key, a missing key or an impossible value is refused before
+anything runs; the error names the key. Put your own files into `lpbench_plugins/` ([tutorial](tutorial.md)); `conf/`
+and `datasets/` have examples of all kinds. `python scripts/write_keys.py` writes this page from the schemas.
 """
 
 
@@ -44,7 +44,7 @@ def page() -> str:
         "## Experiment: `experiments/<folder>/<name>.yaml`\n",
         _of_schema(Experiment),
         "### An entry of `groups`\n",
-        "A product of data sets, masks, methods and budgets.\n",
+        "All combinations of its data sets, masks, methods and budgets are run.\n",
         _of_schema(Group),
         "## Method: `methods/<name>.yaml`\n",
         _of_schema(Method),

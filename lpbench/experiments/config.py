@@ -34,7 +34,7 @@ class Runner(Frozen):
     backend: str = "loky"  # {"loky", "serial", "dask", "ray"}
     workers: int | None = None  # Blocks computed at once; None: one per core.
     address: str | None = None  # Address of a running cluster, for ``dask`` and ``ray``.
-    order: str = "longest_first"  # {"plan", "longest_first", "shuffle"}: Order of data sets; it never changes a number.
+    order: str = "longest_first"  # {"plan", "longest_first", "shuffle"}: Order of data sets; no number depends on it.
 
     def __post_init__(self) -> None:
         """Check backend, workers, address and order."""
@@ -80,7 +80,7 @@ class Config(Frozen):
     mask: Named = field(default_factory=Named)
     method: Method = field(default_factory=Method)
     epsilon: float = 1.0  # Privacy budget of ``experiment=single``; the other experiments fix their own.
-    replications: int | None = None  # Replaces the experiment's own number.
+    replications: int | None = None  # Replaces the experiment's number of replications.
     seed: int = ROOT_SEED  # Root of every random stream.
     results_dir: str = MISSING
     runner: Runner = field(default_factory=Runner)

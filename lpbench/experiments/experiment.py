@@ -40,26 +40,27 @@ class Experiment(Frozen):
 
     name: str = MISSING  # Folder and name of the YAML without its ending, such as ``own/first``.
     paper: str = ""  # The folder.
-    #: {"table", "figure", "timing", "drawing", "alternatives", "single"}: ``table`` crosses methods and data sets;
-    #: ``figure`` shows curves over ``x``; ``timing`` measures seconds per fit; ``drawing`` is made by the paper's code,
-    #: without scores; ``alternatives`` stand beside others' printed numbers; ``single`` is the command line's cell.
+    #: {"table", "figure", "timing", "drawing", "alternatives", "single"}: ``table`` has a cell for each method and data
+    #: set; ``figure`` shows curves over ``x``; ``timing`` measures seconds per fit; ``drawing`` is made by the
+    #: paper's code, without scores; ``alternatives`` are compared with the numbers printed for other methods;
+    #: ``single`` is the one cell of the command line.
     kind: str = "table"
-    title: str = ""  # Shown above it.
+    title: str = ""  # Shown above the table or figure.
     replications: int = 1  # Random splits (or draws) of every data set.
     #: Seconds for a cell (one method on one scenario at one budget, all replications); a block is stopped after this
     #: limit times its number of cells, and retried by the next run.
     work_limit: float = WORK_LIMIT
-    #: ``METHOD on DATASET`` -> why these cells are not run, on any machine.
+    #: ``METHOD on DATASET`` -> the reason why no machine runs these cells.
     left_out: dict[str, str] = field(default_factory=dict)
-    on_request: bool = False  # Whether it runs only if named in full, never by a pattern.
+    on_request: bool = False  # Whether the experiment runs only if named in full, never by a pattern.
     sealed: bool = False  # Whether its sealed data sets may be read; each run must ask for this.
-    #: {"rows", "bounds"}: Range by which features are scaled if a data set has no public rows: ``rows``, that of all
-    #: rows, private and test rows included, as in the papers' tables; ``bounds``, the manifest's public bounds.
+    #: {"rows", "bounds"}: Range by which features are scaled if a data set has no public rows: ``rows`` is the range of
+    #: all rows, private and test rows included, as in the papers' tables; ``bounds`` are the manifest's public bounds.
     scaling: str = "rows"
-    groups: tuple[Group, ...] = ()  # What is run; needed unless it is a drawing.
+    groups: tuple[Group, ...] = ()  # The cells that are run; needed unless ``kind`` is ``drawing``.
     notes: tuple[str, ...] = ()  # Shown below the table or figure.
-    #: Options of a figure or of a table's further output: ``compared``, the method whose rank is given for each kind of
-    #: data set; ``data_sets``, from each kind (such as ``held_out``) to its data sets; ``development_seed``.
+    #: Options of a figure or of a table's further output: ``compared`` is the method whose rank is given for each kind
+    #: of data set; ``data_sets`` maps each kind (such as ``held_out``) to its data sets; ``development_seed``.
     settings: dict[str, Any] = field(default_factory=dict)
 
     @classmethod

@@ -109,9 +109,9 @@ class Method(Frozen):
     params: dict[str, Any] = field(default_factory=dict)  # Fixed constructor parameters.
     grid: dict[str, Any] = field(default_factory=dict)  # Parameter -> list of values that are searched.
     grid_by_mask: dict[str, Any] = field(default_factory=dict)  # Mask name -> grid entries merged in for that mask.
-    tuning_free: dict[str, Any] | None = None  # The one setting, fixed without test rows: for users without any.
-    #: {"tuning_free", "private"}: Selection under which that setting is shown; ``private``: chosen from reports that
-    #: cost budget.
+    tuning_free: dict[str, Any] | None = None  # The setting that is fixed without test rows.
+    #: {"tuning_free", "private"}: Name under which the scores of ``tuning_free`` are shown; ``private`` if the method
+    #: chooses its setting from reports that cost budget.
     selection: str = "tuning_free"
     #: Name -> mapping of ``estimator``, ``params``, ``grid`` and ``tuning_free``, selected as ``method[variant=name]``.
     variants: dict[str, Any] = field(default_factory=dict)

@@ -41,15 +41,15 @@ TABLE, PAGE = COMMITTED / "libraries.csv", ROOT / "docs" / "library_audit.md"
 MODELS = Path(__file__).with_name("models.md")
 #: Clients of the libraries that the table leaves out, and why.
 NOT_ADAPTED = {
-    "diffprivlib, Vector": "returns a perturbed objective function, which still holds the data: what is private is its "
-    "minimizer, after training",
+    "diffprivlib, Vector": "returns a perturbed objective function, which still contains the data: only its "
+    "minimizer, after training, is private",
     "diffprivlib, transforms": "change the type of the values, not the noise",
     "opendp, aggregates and queryables": "release statistics of a whole table, not one user's report",
     "pure-ldp, ZeroOracle": "sends the constant 0",
     "pure-ldp, heavy hitters (PEM, TreeHistogram, SFP)": "send prefixes and fragments of words through an oracle of "
     "the table; TreeHistogram and SFP split epsilon evenly over two reports",
-    "multi-freq-ldpy, further reports of longitudinal protocols": "the library's clients remember nothing, so that a "
-    "second report is just a fresh first report; keeping to eps_perm is up to the caller's memoization",
+    "multi-freq-ldpy, further reports of longitudinal protocols": "the library's clients keep no state, so that a "
+    "second report is drawn like a first one; the caller has to memoize reports to stay within eps_perm",
 }
 #: Randomizers of which the table compares values that their guarantee does not cover (see their notes).
 NOT_COVERED = frozenset({"RS+FD[GRR]", "RS+FD[UE-z]", "RS+FD[UE-r]", "RS+FD[ADP]"})
@@ -117,12 +117,12 @@ def page(rows: list[dict[str, str]]) -> str:
     lines = [
         "# Randomizers of libraries",
         "",
-        "After reading this page you know lower bounds on the privacy loss of four libraries' local randomizers and of",
-        f"two libraries' models. Each bound compares two values at a claimed budget, with {SAMPLES} reports of each",
-        f"value, and is wrong with probability at most {FAILURE:g}. A bound below the claim contradicts nothing; one",
-        "above it, in bold, refutes the guarantee. *(above)* marks a bound above a claim that does not cover the two",
-        "values (notes). Noise is compared as numbers of single precision, so that rounding errors of double precision",
-        "are not detected. A δ is the one requested (0 if none is given), and the bound is on ε at that δ.",
+        "This page gives lower bounds on the privacy loss of four libraries' local randomizers and of two libraries'",
+        f"models. Each bound compares two values at a claimed budget, with {SAMPLES} reports of each value, and is",
+        f"wrong with probability at most {FAILURE:g}. A bound below the claim contradicts nothing. A bound above the",
+        "claim, in bold, refutes the guarantee. *(above)* marks a bound above a claim that does not cover the two",
+        "values (see the notes). Noise is compared in single precision, so that leaks by rounding errors of double",
+        "precision are not detected. A δ is the δ requested (0 if none is given); the bound on ε is at this δ.",
         "`python -m scripts.audits.libraries` rewrites the tables and this page;",
         "`python -m scripts.audits.libraries LIBRARY 1` prints a column. Both need `pip install '.[audit-libraries]'`",
         "in a separate environment, because the libraries need older scikit-learn and xxhash.",

@@ -87,14 +87,14 @@ RELEASES = (
     ),
     Release(
         "lpct-phist-seed", _LPCT, _LPCT_CODE, "7f81694, cab5bc8", "comparison/PHIST/histogram.py:82, 91-92", "read",
-        "fit of PHIST, a compared method, sets seed 1: whoever knows the seed knows the noise",
+        "fit of PHIST, a compared method, sets seed 1: anyone who knows the seed can compute the noise",
         "shared_noise", "not reported by us", _CHECKED,
     ),
     Release(
         "rpwithprior-prior", "RPWithPrior (TMLR 2026)", "github.com/liuhaixias1/Response_privacy", "bd54f2e",
         "Crime_projection.ipynb, Housing_projection.ipynb, criteo_search_projection.ipynb: target_sets", "read",
-        "the prior's sample joins the true labels of all batches with the noisy labels of the last: "
-        "`torch.cat((y_sets, target), 0)`, where the noisy `target_sets` would be joined",
+        "the prior's sample consists of the true labels of all batches and the noisy labels of the last batch: the "
+        "code calls `torch.cat((y_sets, target), 0)` and should add the noisy `target_sets`",
         "PriorOfTrueLabels", "not reported by us", _CHECKED,
     ),
     Release(
@@ -111,8 +111,8 @@ RELEASES = (
     Release(
         "multi-freq-ldpy-ss", "subset selection (2016, 2018)", "github.com/hharcolezi/multi-freq-ldpy", "0.2.5",
         "SS_Client", "run",
-        "the subset is an array whose first entry is the value whenever the subset holds it, so that a later entry is "
-        "not the value; the guarantee is that of the set, and holds if the array is sorted before it is sent",
+        "the subset is an array whose first entry is the value whenever the subset contains it, so that no later entry "
+        "is the value; the guarantee is proven for the unordered set, and holds if the array is sorted before sending",
         "subset_in_order", "not reported by us", _CHECKED,
     ),
 )  # fmt: skip
@@ -234,11 +234,11 @@ def page() -> str:
     lines = [
         "# Errors in released code",
         "",
-        "After reading this page you can check each place that we know where released code of a private method departs",
-        "from its guarantee. *read*: the source was read at the commit; *run*: the code itself was audited as well.",
-        "*not reported by us*: a [text for the authors](issues.md) is ready, not sent; *mended*: a later version is",
-        "right. `python -m scripts.audits.released NAME` audits a minimal re-implementation of the one error, of our",
-        "own, and ends with exit code 1, because the guarantee does not hold.",
+        "This page lists errors in the released code of private methods that break the method's guarantee, with the",
+        "place of each. *read*: we read the source at the commit; *run*: we also audited the code itself. *not",
+        "reported by us*: a [text for the authors](issues.md) is ready but not sent; *mended*: a later version is",
+        "correct. `python -m scripts.audits.released NAME` audits our own minimal re-implementation of one error,",
+        "and ends with exit code 1, because the guarantee does not hold.",
         "",
         "| name, method | code | finding | re-implementation | status |",
         "|---|---|---|---|---|",
