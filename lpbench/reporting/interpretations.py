@@ -14,12 +14,12 @@ from lpbench.experiments.results import Results
 #: What an interpretation rests on.
 SUPPORT = {
     "text": "the paper's text",
-    "silent": "our choice where the text is silent",
+    "silent": "our choice, since the text does not say",
     "code": "the authors' public code",
     "inferred": "a pattern in the printed numbers",
-    AFTER_THE_FACT: "found later by search, by the distance alone",
-    "tried": "tried, no nearer",
-    "refuted": "tried and refuted: farther off",
+    AFTER_THE_FACT: "found later by search: it has the smallest distance from the printed numbers",
+    "tried": "tried: not nearer to the printed numbers",
+    "refuted": "tried and refuted: farther from the printed numbers",
 }
 
 

@@ -163,7 +163,7 @@ def test_an_artifact_stands_with_its_claims_its_errors_in_print_and_its_command(
     unit = text[
         text.index('data-n="histoftree/table1"') : text.index("</section>", text.index('data-n="histoftree/table1"'))
     ]
-    for part in ("Errors in print here", "a star on part of a printed tie", "lpbench reproduce histoftree/table1"):
+    for part in ("Errors in this part of the paper", "a star on part of a printed tie", "lpbench reproduce histoftree/table1"):
         assert part in unit, part
     assert "App. C.2, RED" not in unit and "App. C.2, RED" in text
     assert 'id="table-1"' in text and 'href="#figure-2"' in text

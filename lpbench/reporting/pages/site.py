@@ -383,7 +383,7 @@ class Site:
 def surprise(findings: Sequence[PageFinding], n: Mapping[str, int], claims: Sequence[Mapping]) -> list[tuple]:
     """Findings on published results by the share of these results that they put in doubt, the largest first."""
     failing = sum(c["ours"] == FAILS for c in claims)
-    numbers = f"{n['different']:,} of {n['compared']:,} published numbers are different here."
+    numbers = f"{n['different']:,} of {n['compared']:,} published numbers are different from ours."
     doubts = [(n["different"] / n["compared"], numbers, "papers")]
     if claims:
         doubts.append((failing / len(claims), f"{failing} of {len(claims)} published sentences fail here.", "papers"))
