@@ -216,7 +216,7 @@ def judge(check: Check, instances: Sequence[Instance], confirmed: Collection[str
     reason = ""
     if nameless := [i.name for i, interval in zip(speaking, parts, strict=True) if np.isnan(interval.estimate)]:
         power = mirror = 0.0
-        outcome, reason = CANNOT_DECIDE, f"{len(nameless)} instances have no number, such as {nameless[0]}"
+        outcome, reason = CANNOT_DECIDE, f"{len(nameless)} instances have no number, for example {nameless[0]}"
     elif outcome == UNDECIDED and min(power, mirror) < LEAST_POWER:
         reason = (
             f"the power is {power:.0%} if the sentence is true and {mirror:.0%} {OPPOSITE}, and a verdict needs "
@@ -229,11 +229,11 @@ def judge(check: Check, instances: Sequence[Instance], confirmed: Collection[str
         kept = f"{shares[side]:.0%} of {RESAMPLES:,} bootstrap samples"
         reason = f"the check {side} in {kept}, and a verdict needs {STABLE:.0%}"
     elif check.quantifier == "some" and all(check.region.judge(interval) == AGREES for interval in parts):
-        reason = "every instance meets the tolerance, although the sentence speaks of some"
+        reason = "every instance agrees with the rule, although the sentence speaks of some"
     words = [check.region.judge(interval) for interval in parts] + [UNDECIDED] * (len(instances) - len(telling))
     counts = words.count(AGREES), words.count(UNDECIDED), words.count(CONTRADICTS)
     if check.quantifier == "every" and outcome == UNDECIDED and not reason and counts[2]:
-        reason = "another seed does not confirm the instances beyond the margin"
+        reason = "another seed does not confirm the instances that contradict the rule"
     return Judged(tuple(instances), intervals, overall, outcome, stability, power, mirror, reason, counts)
 
 
