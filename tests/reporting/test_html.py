@@ -185,7 +185,7 @@ def test_the_audit_is_a_page(pages):
     text = path.read_text(encoding="utf-8")
     for part in (
         "<h1>Privacy audit</h1>",
-        "Every method at ε = 1, from 1,000 transcripts",
+        "Every method is audited at ε = 1, with 1,000 transcripts",
         "The audit catches 0 of 0 mechanisms known to be wrong",
         '<th scope="row">KRR</th>',
         "<details><summary>In other settings: 1</summary>",

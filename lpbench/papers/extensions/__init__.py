@@ -43,7 +43,7 @@ LIARS = (
 PEOPLE = (
     "A mask is the set of features that a user protects. A mask that depends on a protected value reveals information "
     "about this value, which ε does not count. The last tables compare two groups of people. The data sets' manifests "
-    "name the groups, which are read in test rows alone.",
+    "name the groups. They are read in test rows alone.",
 )
 STANDARD_TASKS = ("regression", "classification")
 

@@ -227,7 +227,7 @@ def no_single_choice(results: Evidence) -> Iterator[Instance]:
 
 @checks("H8", "no single s, excess", above(0, -NEAR), not_counted_because=STRICTER)
 def no_single_choice_in_excess(results: Evidence) -> Iterator[Instance]:
-    """Every fixed s has, at some γ, an error above the label noise over 10 % larger than that of the best s."""
+    """Every fixed s has, at some γ, an excess over the label noise more than 10 % larger than that of the best s."""
     yield from _no_single(results, NOISE, NEAR)
 
 

@@ -240,7 +240,7 @@ class Site:
                 "page": page,
                 "anchor": f"claim-{c['claim']}" if of_paper else "main",
                 "experiments": [e.name for e in concerned],
-                "seed": "another seed changes a check" if c["claim"] in seeds else "",
+                "seed": "Another seed changes the outcome of a check." if c["claim"] in seeds else "",
             }
             written.append(self._write("claim", f"{CLAIMS}/{c['claim']}.html", {**shared, **content}))
         return written
