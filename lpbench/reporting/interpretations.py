@@ -14,7 +14,7 @@ from lpbench.experiments.results import Results
 #: What an interpretation rests on.
 SUPPORT = {
     "text": "the paper's text",
-    "silent": "our choice, since the text does not say",
+    "silent": "our choice where the text is silent",
     "code": "the authors' public code",
     "inferred": "a pattern in the printed numbers",
     AFTER_THE_FACT: "found later by search: it has the smallest distance from the printed numbers",

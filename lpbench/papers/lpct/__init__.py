@@ -26,7 +26,7 @@ PAPER = Paper(
     claims=stated_claims("L", claims_figures.checks, claims_tables.checks),
     configurations={"text": ("text", "tight_no_flag"), "code": ("released", "published_code")},
     judging=Judging(
-        "We judge tables against the paper's text. We judge figures against the authors' code, because the paper's text "
+        "We judge tables against the paper's text. We judge figures against the authors' code, because the text "
         "and the settings of the figures contradict each other.",
         {"figure": "code"},
     ),
