@@ -229,11 +229,11 @@ def judge(check: Check, instances: Sequence[Instance], confirmed: Collection[str
         kept = f"{shares[side]:.0%} of {RESAMPLES:,} bootstrap samples"
         reason = f"the check {side} in {kept}, and a verdict needs {STABLE:.0%}"
     elif check.quantifier == "some" and all(check.region.judge(interval) == AGREES for interval in parts):
-        reason = "every instance meets the tolerance, although the sentence speaks of some"
+        reason = "every instance agrees with the rule, although the sentence speaks of some"
     words = [check.region.judge(interval) for interval in parts] + [UNDECIDED] * (len(instances) - len(telling))
     counts = words.count(AGREES), words.count(UNDECIDED), words.count(CONTRADICTS)
     if check.quantifier == "every" and outcome == UNDECIDED and not reason and counts[2]:
-        reason = "another seed does not confirm the instances beyond the margin"
+        reason = "another seed does not confirm the instances that contradict the rule"
     return Judged(tuple(instances), intervals, overall, outcome, stability, power, mirror, reason, counts)
 
 

@@ -51,7 +51,7 @@ def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
 
 @_named
 def stated(y: np.ndarray, unit: str) -> np.ndarray:
-    """A number that is counted or computed, without noise."""
+    """A number that is counted or computed, and has no sampling error."""
     return y[..., 0]
 
 
@@ -75,7 +75,7 @@ def trend(y: np.ndarray, x: Sequence[float]) -> np.ndarray:
 
 @_named
 def dip(y: np.ndarray, sign: float = 1) -> np.ndarray:
-    """Depth of a U: how far the best score inside the axis is better than the score at the better end.
+    """Depth of a U: difference between the score at the better end of the axis and the best score inside the axis.
 
     With ``sign=-1`` the curve is turned upside down.
     The location of the minimum is chosen on one half of the replications and tested on the other, because the minimum
@@ -102,7 +102,7 @@ def spread(y: np.ndarray) -> np.ndarray:
 
 @_named
 def ratio_of_spreads(y: np.ndarray) -> np.ndarray:
-    """Range (largest minus smallest score) of a curve divided by the range of the curve it is compared with.
+    """Range (largest minus smallest score) of a curve divided by the range of the other curve.
 
     The last axis of y has the curve that is compared with first.
     """
@@ -112,7 +112,7 @@ def ratio_of_spreads(y: np.ndarray) -> np.ndarray:
 
 @_named
 def gap_of_best(y: np.ndarray) -> np.ndarray:
-    """Smallest score of a competing curve minus the smallest score of the curve said to be better.
+    """Smallest score of a competing curve minus the smallest score of the curve that the claim calls better.
 
     The first half of the last axis of y is the first curve. It is above 0 where the first curve is better.
     """
@@ -122,7 +122,7 @@ def gap_of_best(y: np.ndarray) -> np.ndarray:
 
 @_named
 def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 1) -> np.ndarray:
-    """Slope, from curve to curve, of the place on the axis where a curve has its best score.
+    """Slope, over the curves in their order, of the axis value at which each curve has its best score.
 
     The last axis of y has ``curves`` curves one after the other, each at the places ``x``; best is least, or with
     ``sign=-1`` largest. The slope is in units of x a curve.
@@ -135,7 +135,7 @@ def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 
 
 @_named
 def excess_over_best(y: np.ndarray, floor: float) -> np.ndarray:
-    """Relative excess of a method's score over the best of the others; the noise (if any) is subtracted from both.
+    """Relative excess of a method's score over the best score of the others; noise is subtracted if the rule says so.
 
     The method is first on the last axis of y; the noise is ``floor``.
     """
@@ -144,7 +144,7 @@ def excess_over_best(y: np.ndarray, floor: float) -> np.ndarray:
 
 @_named
 def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
-    """The smallest, over curves, of a curve's largest relative excess over the best curve at a place."""
+    """Largest relative excess over the best curve at an axis value, for the curve whose largest excess is smallest."""
     above = y.reshape(*y.shape[:-1], curves, -1) - floor
     return (above / above.min(axis=-2, keepdims=True) - 1).max(axis=-1).min(axis=-1)
 
@@ -153,7 +153,7 @@ def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
 def rank_sum_gap(
     y: np.ndarray, columns: int, proposed: int, ties: str, sign: float = 1, all_proposed: bool = True
 ) -> np.ndarray:
-    """Rank sum of the best competitor minus that of the worst proposed method (the best, if one suffices).
+    """Rank sum of the best competitor minus rank sum of the worst proposed method (of the best one, if one suffices).
 
     Cells are a table row by row, the proposed columns first; a missing cell ranks last. One is enough unless
     ``all_proposed``.
@@ -166,7 +166,7 @@ def rank_sum_gap(
 
 @_named
 def wins_gap(y: np.ndarray, columns: int, proposed: int, sign: float = 1) -> np.ndarray:
-    """Data sets won by a proposed method minus data sets won by a competitor; ties count for both."""
+    """Number of data sets won by a proposed method minus number won by a competitor; a tie counts for both."""
     cost = np.nan_to_num(sign * significant(y.reshape(*y.shape[:-1], -1, columns), EQUAL), nan=np.inf)
     best = cost == cost.min(axis=-1, keepdims=True)
     return best[..., :proposed].any(axis=-1).sum(axis=-1) - best[..., proposed:].any(axis=-1).sum(axis=-1)
@@ -174,7 +174,7 @@ def wins_gap(y: np.ndarray, columns: int, proposed: int, sign: float = 1) -> np.
 
 @_named
 def median_ratio(y: np.ndarray) -> np.ndarray:
-    """Median over cells of a method's score divided by that of the method it is compared with.
+    """Median over cells of a method's score divided by the other method's score.
 
     The last axis of y has the scores of the one, then those of the other.
     """
@@ -184,7 +184,7 @@ def median_ratio(y: np.ndarray) -> np.ndarray:
 
 @_named
 def log_gap(y: np.ndarray, first: int) -> np.ndarray:
-    """Decimal logarithm of the smallest score of one group of methods divided by the largest of the other group.
+    """Decimal logarithm of (smallest score of one group of methods) / (largest score of the other group).
 
     The ``first`` scores are the one group.
     """
@@ -193,7 +193,7 @@ def log_gap(y: np.ndarray, first: int) -> np.ndarray:
 
 @_named
 def gained_or_vanished(y: np.ndarray, weights: Sequence[float], vanished: float) -> np.ndarray:
-    """The larger of two: a difference of exponents; log of an allowed ratio divided by the last ratio to a reference.
+    """The larger of a difference of exponents and the log of (allowed ratio) / (last ratio to the reference curve).
 
     Cells are a curve and then its reference, at the same places; the ratio that is allowed is ``vanished``.
     """

@@ -17,9 +17,9 @@ SUPPORT = {
     "silent": "our choice where the text is silent",
     "code": "the authors' public code",
     "inferred": "a pattern in the printed numbers",
-    AFTER_THE_FACT: "found later by search, by the distance alone",
-    "tried": "tried, no nearer",
-    "refuted": "tried and refuted: farther off",
+    AFTER_THE_FACT: "found later by search: it has the smallest distance from the printed numbers",
+    "tried": "tried: not nearer to the printed numbers",
+    "refuted": "tried and refuted: farther from the printed numbers",
 }
 
 

@@ -67,7 +67,7 @@ def test_liars_are_compared_with_the_same_method_without_them():
     table = laid_out(stress.liars_table, cells)
     small, large = (dict(zip(table.heads, row, strict=True)) for row in table.rows)
     assert small["10 % false reports"] == "9.00 [9.00, 9.00]" and large["10 % false reports"] == "3.75 [3.75, 3.75]"
-    assert small["10 %, first test row"] == "4.50 [4.50, 4.50]"
+    assert small["10 % false reports, first test row"] == "4.50 [4.50, 4.50]"
     # "a" does not run in the audit, and what liars can do to it is not known
     assert table.finding == ""
 
@@ -118,7 +118,11 @@ def test_gaps_are_ratios_that_differ_after_a_correction():
     table = gaps(*free, *((d, "a", "", [3 * v for v in near] if d == "d1" else near) for d in SETS))
     assert table.rows[0][2].startswith("30 ± ") and table.rows[0][2].endswith(" ×3* (30)")
     assert table.rows[0][3].endswith(" ×1 (10)")
-    assert "wider in 1 and narrower in 0 of 5 cells" in table.remark and table.finding == ""
+    assert (
+        "In 5 single cells" in table.remark
+        and "in 1 of these cells and narrows it in 0." in table.remark
+        and table.finding == ""
+    )
     # one set in five is no finding; all five are, and a constant is not counted
     wider = [(d, m, "", [3 * v for v in near]) for d in SETS for m in ("a", "private_mean")]
     assert gaps(*free, *wider).finding.endswith("a factor of 3.00 [3.00, 3.00], on average over 5 data sets")
@@ -126,7 +130,7 @@ def test_gaps_are_ratios_that_differ_after_a_correction():
 
 def test_a_gap_without_privacy_that_noise_explains_is_no_denominator():
     table = gaps(("d1", "free", "without privacy", [0.5, -0.4, 0.1]), ("d1", "a", "", [0.3, 0.3, 0.3]))
-    assert "of 0 cells" in table.remark and "×" not in table.rows[0][2]
+    assert "In 0 single cells" in table.remark and "×" not in table.rows[0][2]
 
 
 def test_what_the_paper_says_of_masks_is_counted_exactly():

@@ -194,7 +194,7 @@ _BOARD = {"at": "nav a", "text": "Leaderboard"}
 _USE = {"at": "nav a", "text": "What should I use?"}
 #: What somebody wants to know who has nothing but the front page: what is pressed, where the answer stands, its form.
 QUESTIONS = [
-    ("what is it?", [], ".lead", r"^lpbench re-runs \d+ papers, compares [\d,]+ printed numbers with its own, audits"),
+    ("what is it?", [], ".lead", r"^lpbench re-runs \d+ papers, compares [\d,]+ printed numbers with those of its "),
     ("is LPCT's figure 6 reproduced, and how far off?",
      [{"at": "nav a", "text": "LPCT"}, {"at": ".overview a[href='#figure-6']"}],
      "section[data-n='lpct/figure6a'] .verdict", r"^Figure 6\(a\) does not hold here: \d+ of 120 numbers are "),

@@ -220,11 +220,8 @@ def test_the_sentence_on_the_constant_adds_up():
     rows = [WINS | {"epsilon": 1.0, "cells_below": 20}, WINS | {"epsilon": 2.0, "cells_below": 1}]
     found = below_the_constant(rows)
     assert "20 of 50 published scores" in found.sentence and len(found.sentence.split()) <= 15
-    assert (
-        "In 10 cases a score is the best of its data set. In 3 of them it is no better than the constant"
-        in found.caveat
-    )
-    assert "if the constant's error were 5 % off, in 1 to 4." in found.caveat and found.share == 0.4
+    best = "10 scores are the best of their data set, and 3 of these are no better than the constant"
+    assert best in found.caveat and "would be between 1 and 4." in found.caveat and found.share == 0.4
     assert found.chart.rows == [("HistOfTree, Table 2, aligned, ε = 1", [Value(40.0, 0.0, 100.0)])], (
         "strong privacy alone"
     )

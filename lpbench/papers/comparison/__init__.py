@@ -4,20 +4,20 @@ from lpbench.papers.comparison.intervals import read_intervals, write_intervals
 from lpbench.reporting.paper import Output, Page, Paper
 
 REGRESSION = (
-    "Our tuning-free methods and the papers' methods beside baselines that pair a published label randomizer with a "
-    "scikit-learn learner on the public features. Baselines are not tuned; their learner was chosen on development "
-    "sets. A published method with a parameter is shown at its best grid point on the test rows (oracle), at one "
-    "setting fixed without them (tuning-free), and at one chosen by privatised reports of some users (private), which "
-    "is what a user can have.",
-    "Data sets are of three kinds: held-out sets, which come first; development sets, on which choices were made, in "
-    "gray; and sealed sets, on which nothing is run before the end. Methods in a table may differ in inputs; the "
-    "leaderboard above ranks methods with equal inputs. standings.csv.gz has each method's loss on each data set, "
-    "divided by that of the best private constant and by that of the best method without privacy, and the bits of a "
-    "user's reports.",
+    "The tables compare our tuning-free methods and the papers' methods with baselines. A baseline pairs a published "
+    "label randomizer with a scikit-learn learner on the public features. Baselines are not tuned; their learner was "
+    "chosen on development sets. A published method with a parameter is shown at three settings: the best grid point "
+    "on the test rows (oracle), one setting fixed without test rows (tuning-free), and the setting chosen by "
+    "privatised reports of some users (private). No user can obtain the oracle score.",
+    "There are three kinds of data sets. Held-out sets come first. Development sets, on which choices were made, are "
+    "gray. Sealed sets are used only after all choices. Methods in a table may differ in inputs; the leaderboard "
+    "above ranks methods with equal inputs. standings.csv.gz has the loss of each method on each data set, divided "
+    "by the loss of the best private constant and by the loss of the best method without privacy. It also has the "
+    "bits of a user's reports.",
 )
 CLASSIFICATION = (
-    "Our methods and the papers' beside baselines that pair a published label randomizer with a learner; selections, "
-    "kinds of data sets and files are those of regression.",
+    "The tables compare our methods and the papers' methods with baselines that pair a published label randomizer "
+    "with a learner. Selections, kinds of data sets and files are the same as for regression.",
 )
 
 

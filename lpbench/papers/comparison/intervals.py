@@ -113,12 +113,17 @@ def _conclusion(rows: pd.DataFrame) -> str:
     narrow, low = rows[rows["enough"]], rows[rows["coverage"] < LEAST]
     held = narrow["coverage"].between(*COVERAGE_HELD)
     sentences = [
-        f"Of {len(narrow)} cells with n ε² of at least {ENOUGH:,.0f}, {held.sum()} have a coverage from "
-        f"{COVERAGE_HELD[0]} to {COVERAGE_HELD[1]}, and {(narrow['ratio'] <= WIDTH).sum()} a width of at most {WIDTH} "
-        f"times the exact one. Coverage is at least {LEAST} in {len(rows) - len(low)} of all {len(rows)} cells."
+        f"{len(narrow)} cells have n ε² of at least {ENOUGH:,.0f} (n users). Of these, {held.sum()} have a coverage "
+        f"from {COVERAGE_HELD[0]} to {COVERAGE_HELD[1]}, and {(narrow['ratio'] <= WIDTH).sum()} have a width of at "
+        f"most {WIDTH} times the exact width. Coverage is at least {LEAST} in {len(rows) - len(low)} of all "
+        f"{len(rows)} cells."
     ]
-    where = {"Below that coverage": low, "Wider": narrow[narrow["ratio"] > WIDTH], "Outside": narrow[~held]}
+    where = {
+        f"Cells with a coverage below {LEAST}": low,
+        f"Cells with n ε² of at least {ENOUGH:,.0f} and a larger width": narrow[narrow["ratio"] > WIDTH],
+        f"Cells with n ε² of at least {ENOUGH:,.0f} and a coverage outside this range": narrow[~held],
+    }
     for word, group in where.items():
         cells = [f"{r.title} at ε = {r.epsilon:g} ({r.coverage:.3f}, {r.ratio:.2f})" for r in group.itertuples()]
-        sentences += [f"{word} (coverage, width): {'; '.join(cells)}."] if cells else []
+        sentences += [f"{word} (coverage, width / exact width): {'; '.join(cells)}."] if cells else []
     return " ".join(sentences)

@@ -12,35 +12,38 @@ from lpbench.reporting.paper import Output, Page, Paper
 from lpbench.reporting.plain_table import PlainTable
 
 WITHOUT_TUNING = (
-    "ResidualGP (regression; users protect the label and some features) asks groups of users one after the other. The "
-    "first group locates the labels; later ones send noisy residuals of a forecast from the reports so far. Protected "
-    "features are also requested when the budget makes this worthwhile. The curator averages a Gaussian process and a "
-    "forest by how well each predicts unseen reports, and reads nothing but reports.",
-    "ResidualScore (classification): users who show features send their class by randomized response. Gaussian "
-    "processes and a forest on the shown features are fitted to the differences between the unbiased reports and a "
-    "public score. Where users show nothing (CalibratedScore), each sends one randomized pair, a cell of the public "
-    "score and a class; the score is corrected where the reports show that private users differ from public ones.",
-    "docs/methods_notes.md in the repository has definitions, proofs and limits. Published methods below have their "
-    "best grid point on the test rows, which no user has.",
+    "ResidualGP is a method for regression; users protect the label and some features. It asks groups of users one "
+    "after the other. The reports of the first group locate the labels. Users of later groups send their label minus a "
+    "forecast from the reports so far, with noise. They also send protected features, with noise, if the budget makes "
+    "this worthwhile. The curator averages a Gaussian process and a forest; the weights depend on how well each "
+    "predicts reports that it has not seen. Only reports carry information about protected values.",
+    "ResidualScore is a method for classification. Users who show features send their class by randomized response. "
+    "A public score is learned from the public sample. Gaussian processes and a forest on the shown features are "
+    "fitted to the differences between the unbiased reports and the public score. If users show nothing "
+    "(CalibratedScore), each sends one randomized pair: a cell of the public score and a class. The public score is "
+    "corrected where the reports show that private users differ from public ones.",
+    "docs/methods_notes.md in the repository has definitions, proofs and limits. The scores of published methods below "
+    "are those of the best grid point on the test rows. No user can know this grid point.",
 )
 CORRUPTED = (
-    "Data on which a tuning-free method may do harm: labels in random order, where a constant predicts best, and "
-    f"labels with heavy tails. Pass criterion: an error of at most {MOST_ON_AVERAGE} times that of the constant as a "
-    f"geometric mean over data sets, and of at most {MOST:.2f} times on each. The first table of each experiment shows "
-    "where it is met.",
-    "Then public samples unlike the private one: other class shares, labels swapped in half of the rows, half of the "
-    "rows missing, and few rows. Where the public forest alone is as good as the others, private data do not help.",
+    "The first tables have data on which a tuning-free method may be worse than a constant: labels in random order, "
+    "for which a constant predicts best, and labels with heavy tails. A method passes if its error is at most "
+    f"{MOST_ON_AVERAGE} times that of the constant as a geometric mean over data sets, and at most {MOST:.2f} times "
+    "that of the constant on each data set. The first table of each experiment shows which methods pass.",
+    "The next table has public samples that differ from the private sample: other class shares, labels swapped in "
+    "half of the rows, half of the rows missing, or few rows. Private data do not help if the forest on public rows "
+    "alone is as good as the other methods.",
 )
 
 LIARS = (
-    "The next tables have users who lie; no check of a report can tell a lie from noise. The influence of one report "
-    "is how far it can move the curator's estimate, as a multiple of one record's effect: exact, and infinite for "
-    "unbounded noise.",
+    "In the last tables some users send false reports. No check can distinguish a false report from a noisy one. The "
+    "influence of one report is how far it can move the curator's estimate, as a multiple of the effect of one record. "
+    "It is computed exactly, and is infinite for unbounded noise.",
 )
 PEOPLE = (
-    "A mask that depends on the protected value leaks it, which epsilon does not count. The last table has "
-    "the group of people whose error grows most under privacy; manifests name the groups, which are read in test rows "
-    "alone.",
+    "A mask is the set of features that a user protects. A mask that depends on a protected value reveals information "
+    "about this value, which ε does not count. The last tables compare two groups of people. The data sets' manifests "
+    "name the groups. They are read in test rows alone.",
 )
 STANDARD_TASKS = ("regression", "classification")
 

@@ -28,12 +28,12 @@ SCENARIOS: Mapping[str, Mapping[str, Any]] = {
     "10 % false records": {"liars": 0.1, "poison": "input"},
     "2 % false reports": {"liars": 0.02, "poison": "output"},
     "10 % false reports": {"liars": 0.1, "poison": "output"},
-    "10 %, one class or end": {"liars": 0.1, "poison": "output", "goal": "flip"},
-    "10 %, first test row": {"liars": 0.1, "poison": "output", "goal": "point", "metric": "at_point"},
-    "clip: price": {"defense": "clip"},
-    "clip: 10 % false reports": {"liars": 0.1, "poison": "output", "defense": "clip"},
-    "median: price": {"defense": "median"},
-    "median: 10 % false reports": {"liars": 0.1, "poison": "output", "defense": "median"},
+    "10 % false reports for one class or end": {"liars": 0.1, "poison": "output", "goal": "flip"},
+    "10 % false reports, first test row": {"liars": 0.1, "poison": "output", "goal": "point", "metric": "at_point"},
+    "clip, no false reports": {"defense": "clip"},
+    "clip, 10 % false reports": {"liars": 0.1, "poison": "output", "defense": "clip"},
+    "median, no false reports": {"defense": "median"},
+    "median, 10 % false reports": {"liars": 0.1, "poison": "output", "defense": "median"},
 }
 #: A method is never worse than the constant by more than noise: bounds of the geometric mean, and of any data set.
 MOST_ON_AVERAGE, MOST = 1.02, 1.10
@@ -43,7 +43,7 @@ LEAST_SETS, LEAST_REPLICATIONS = 5, 3
 UNREACHED = (*CONSTANTS, *PUBLIC_ONLY, "lpct_q")
 #: The scenario whose cost at two budgets is compared.
 POISONED = "10 % false reports"
-LEGEND = "Loss divided by that {}: geometric mean over data sets with its 95 % interval."
+LEGEND = "Loss divided by the loss {}: geometric mean over data sets with its 95 % interval."
 #: What is read of a table of standings: a narrow one is searched faster.
 _READ = ["panel", "mask", "epsilon", "dataset", "method", "metric", "privacy", "loss", "se", "replications"]
 
@@ -128,9 +128,9 @@ def corrupted_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
         mean = geometric_mean(cell["over_constant"]).estimate
         lines.append((str(kind), f"{epsilon:g}", method_title(str(method), cards), mean, float(largest), worst))
     lines.sort(key=lambda row: (row[0], float(row[1]), row[3]))
-    heads = ("labels", "ε", "method", "geometric mean", "largest", "data set")
+    heads = ("labels", "ε", "method", "geometric mean", "largest ratio", "data set of the largest ratio")
     cells = tuple((*head, f"{mean:.3f}", f"{most:.3f}", worst) for *head, mean, most, worst in lines)
-    return PlainTable("Loss divided by that of the best private constant", heads, cells, _never_worse(lines))
+    return PlainTable("Loss divided by the loss of the best private constant", heads, cells, _never_worse(lines))
 
 
 def _never_worse(rows: list[tuple[str, str, str, float, float, str]]) -> str:
@@ -144,11 +144,11 @@ def _never_worse(rows: list[tuple[str, str, str, float, float, str]]) -> str:
             worse.setdefault(title, []).append(f"{labels} at ε = {epsilon} ({mean:.3f}, {largest:.3f} on {worst})")
     never_worse = [title for title in dict.fromkeys(row[2] for row in rows) if title not in worse]
     sentences = [
-        f"At most {MOST_ON_AVERAGE} in the geometric mean and {MOST:.2f} on any data set, with all labels and budgets: "
-        f"{'; '.join(never_worse) or 'no method'}."
+        f"These methods have a ratio of at most {MOST_ON_AVERAGE} in the geometric mean and {MOST:.2f} on any data "
+        f"set, with all labels and budgets: {'; '.join(never_worse) or 'no method'}."
     ]
     return " ".join(
-        [*sentences, *(f"{title} is worse with labels {'; '.join(where)}." for title, where in worse.items())]
+        [*sentences, *(f"{title} has larger ratios with labels {'; '.join(where)}." for title, where in worse.items())]
     )
 
 
@@ -164,9 +164,12 @@ def strength_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
         strongest.append(ratios[-1][1])
         cells = [times(interval) for interval, _ in ratios]
         lines.append((f"{epsilon:g}", f"{math.exp(epsilon):.3g}", method_title(str(method), cards), *cells))
-    heads = ("ε", "odds by ε", "method", *(f"strength {s:g}: odds {odds[s]:.3g}" for s in strengths))
+    heads = ("ε", "odds allowed by ε", "method", *(f"strength {s:g}: odds {odds[s]:.3g}" for s in strengths))
     change = Effect.of(strongest, rows)
-    legend, words = LEGEND.format(f"at strength {none:g}"), "A mask that depends on what it protects changes the error"
+    legend, words = (
+        LEGEND.format(f"at strength {none:g}"),
+        "A mask that depends on the protected values changes the error",
+    )
     return PlainTable(legend, heads, tuple(lines), change.remark(words), change.finding(words))
 
 
@@ -179,9 +182,15 @@ def rules_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
             lines.append((mask_name(str(mask)), f"{epsilon:g}", method_title(rule, cards), times(mean)))
             each.append(ratios)
     cost = Effect.of(each, rows)
-    words = "Cutting at random, which does not hide the mask (H-T3), changes the error"
-    heads = ("mask", "ε", "beside", "random cuts")
-    return PlainTable(LEGEND.format("of the rule"), heads, tuple(lines), cost.remark(words), cost.finding(words))
+    words = "Cutting at random, which does not hide the mask (theorem H-T3), changes the error"
+    heads = ("mask", "ε", "compared rule", "random cuts")
+    return PlainTable(
+        LEGEND.format("with the cuts of the compared rule"),
+        heads,
+        tuple(lines),
+        cost.remark(words),
+        cost.finding(words),
+    )
 
 
 def influence(method: str, epsilon: float, cards: Cards) -> float | str:
@@ -233,11 +242,11 @@ def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     ends = min(e for _, e in reach), max(e for _, e in reach)
     change = Effect.of([over(poisoned[m, ends[0]], poisoned[m, ends[1]]) for m in sorted(bounded)], rows)
     words = (
-        f"Where the influence of one report is bounded, going from ε = {ends[1]:g} to {ends[0]:g} changes the harm "
-        "of a tenth of false reports"
+        f"For methods with bounded influence of one report, a change of ε from {ends[1]:g} to {ends[0]:g} changes the "
+        "loss ratio with 10 % false reports"
     )
     heads = ("method", "ε", "influence of one report", *SCENARIOS)
-    legend = LEGEND.format("without liars")
+    legend = LEGEND.format("without false reports")
     return PlainTable(legend, heads, tuple(lines), change.remark(words), change.finding(words))
 
 
@@ -282,19 +291,19 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     wider = [ratio > 1 for ratio, mark in changes.values() if mark]
     sentences = [
         change.remark(words),
-        f"In single cells, after Holm's correction (*), privacy makes the gap wider in {sum(wider)} and "
-        f"narrower in {len(wider) - sum(wider)} of {len(changes)} cells whose gap without privacy is above noise.",
+        f"In {len(changes)} single cells the gap without privacy is above noise. After Holm's correction (*), privacy "
+        f"widens the gap in {sum(wider)} of these cells and narrows it in {len(wider) - sum(wider)}.",
     ]
     if attribute:
         effect = Effect.of([over(sides.get(False, {}), sides.get(True, {})) for sides in attribute.values()], rows)
         protected = "Protecting the group's attribute changes the gap"
         sentences += [effect.remark(protected), *([f"{effect.finding(protected)}."] if effect.decided else [])]
     legend = (
-        "Gap between the groups ± half of its 95 % interval over replications; after ×, as a multiple of the gap "
-        "without privacy; in brackets, the worse group's "
+        "An entry is the gap between the groups ± half of its 95 % interval over replications. The number after × is "
+        "the gap divided by the gap without privacy. The number in brackets is the worse group's "
     )
     legend += "score. Gaps and scores are in " + (
-        "percentage points." if classes else "per cent of that group's error without privacy."
+        "percentage points." if classes else "per cent of the worse group's error without privacy."
     )
     remark = " ".join(filter(None, sentences))
     heads = ("method", "ε", *map(dataset_title, sets))

@@ -55,11 +55,12 @@ def chosen_settings(results: Results) -> PlainTable | None:
     ]
     one, shallow, total = (cells["bins"] == 1).sum(), (cells["depth"] == 1).sum(), len(cells)
     return PlainTable(
-        "Data sets whose best grid point has one bin (column “one bin”) or a tree of one cut (column “depth 1”). With "
-        "one bin the grid on the protected features is one cell, which nobody has to hide.",
+        "An entry counts the data sets whose best grid point has one bin (column “one bin”) or a tree with one cut "
+        "(column “depth 1”). With one bin, the grid on the protected features has a single cell, which reveals "
+        "nothing about them.",
         ("ε", "mask", "method", "one bin", "depth 1"),
         tuple(lines),
-        finding=f"In {one} of {total} HistOfTree cells the best grid point has one bin, in {shallow} a tree of depth 1",
+        finding=f"In {one} of {total} HistOfTree cells the best grid point has one bin; {shallow} have depth 1",
     )
 
 

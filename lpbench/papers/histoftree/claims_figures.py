@@ -23,12 +23,20 @@ ERROR = 0.05
 EXCESS_FIRST = (
     "the error above the label noise was compared with a margin of 10 %, but the figure draws the error itself"
 )
-ALL_BUDGETS = "ε = 0.5 was left out, and Hist was compared with s* = 4, which claim H14 does now"
-OTHER_RULE = "the paper does not say which rule cuts the trees of its simulations, and its Algorithm 1 has max-edge"
+ALL_BUDGETS = "the check left out ε = 0.5, and compared Hist with s* = 4, which is now a check of claim H14"
+OTHER_RULE = (
+    "this check does not decide the claim: the paper's Algorithm 1 cuts by max-edge, and its text names no rule "
+    "for the simulations"
+)
 ENDS_FIRST = "only the errors at both ends of the curve were compared"
-PLACE_FIRST = "the location of the minimum was chosen and judged on the same replications, which finds a U in noise"
-RAW_FIRST = "the exponent of the whole error was compared, and most of the error is label noise"
-STRICTER = "the paper speaks of the error, and the error above the label noise is a stricter rule"
+PLACE_FIRST = (
+    "the location of the minimum was chosen and judged on the same replications, which finds a U even in noise"
+)
+RAW_FIRST = "the exponent of the whole error was compared, most of which is label noise"
+STRICTER = (
+    "this check does not decide the claim: the paper speaks of the error, and the error above the label noise is a "
+    "stricter rule"
+)
 
 
 def _by_mask(results: Evidence, name: str, method: str = METHOD) -> list[Curve]:
@@ -42,14 +50,14 @@ def _mask(line: Curve) -> str:
 
 @checks("H1", "trend", above(1, 0.1), quantifier="every")
 def falls_with_epsilon(results: Evidence) -> Iterator[Instance]:
-    """For every s*, Spearman's correlation between −ε and the error is above 0.9."""
+    """For every number s* of protected features, Spearman's correlation between −ε and the error is above 0.9."""
     for line in _by_mask(results, "histoftree/figure2a"):
         yield Instance(_mask(line), line.cells(), "trend", {"x": (-line.x).tolist()})
 
 
 @checks("H1", "ends", above(), quantifier="every")
 def falls_end_to_end(results: Evidence) -> Iterator[Instance]:
-    """For every s*, the error at the smallest ε is larger than the error at the largest ε."""
+    """For every number s* of protected features, the error is larger at the smallest ε than at the largest ε."""
     for line in _by_mask(results, "histoftree/figure2a"):
         yield difference(_mask(line), line.cells([0]), line.cells([-1]))
 
@@ -63,13 +71,13 @@ def _neighbors(order: list[Curve]) -> Iterator[Instance]:
 
 @checks("H2", "neighbors", above(), rule_changes=ALL_BUDGETS)
 def more_public_features_are_better(results: Evidence) -> Iterator[Instance]:
-    """At each plotted ε, the error at one s* is smaller than at the next larger s*."""
+    """At each plotted ε, the error with s* protected features is smaller than with the next larger s*."""
     yield from _neighbors(_by_mask(results, "histoftree/figure2a"))
 
 
 @checks("H2", "neighbors, CART", above(), not_counted_because=OTHER_RULE)
 def more_public_features_are_better_under_cart(results: Evidence) -> Iterator[Instance]:
-    """With CART, the error at one s* is smaller than at the next larger s*, at each plotted ε."""
+    """At each plotted ε, the error of CART with s* protected features is smaller than with the next larger s*."""
     yield from _neighbors(_by_mask(results, "histoftree/figure2a_cart", "histoftree_cart"))
 
 
@@ -81,21 +89,21 @@ def _bounded(worse: Curve, better: Curve) -> Iterator[Instance]:
 
 @checks("H14", "LabelDT", above())
 def label_only_is_a_bound(results: Evidence) -> Iterator[Instance]:
-    """At each plotted ε, LabelDT has a smaller error than HistOfTree at s* = 1."""
+    """At each plotted ε, LabelDT (no protected feature) has a smaller error than HistOfTree with s* = 1 of them."""
     name = "histoftree/figure2a"
     yield from _bounded(_by_mask(results, name)[0], results.curve(name, "label_dt"))
 
 
 @checks("H14", "Hist", above())
 def all_private_is_a_bound(results: Evidence) -> Iterator[Instance]:
-    """At each plotted ε, HistOfTree at s* = 4 has a smaller error than Hist."""
+    """At each plotted ε, HistOfTree with s* = 4 protected features has a smaller error than Hist (all protected)."""
     name = "histoftree/figure2a"
     yield from _bounded(results.curve(name, "hist"), _by_mask(results, name)[-1])
 
 
 @checks("H3", "slopes", above(), quantifier="every", rule_changes=RAW_FIRST)
 def falls_with_n(results: Evidence) -> Iterator[Instance]:
-    """For every s*, the error above the label noise falls with n: minus its log-log slope (a rate) is above 0."""
+    """For every s*, the error above the label noise falls like n^−e with a fitted exponent e above 0."""
     for line in _by_mask(results, "histoftree/figure2b"):
         arguments = {"weights": line.decay.tolist(), "floor": NOISE}
         yield Instance(_mask(line), line.cells(), "log_linear", arguments)
@@ -103,7 +111,7 @@ def falls_with_n(results: Evidence) -> Iterator[Instance]:
 
 @checks("H3", "order", above(), rule_changes=RAW_FIRST)
 def faster_for_small_masks(results: Evidence) -> Iterator[Instance]:
-    """The error above the label noise falls with n faster at the smallest s* than at the largest s*."""
+    """The error above the label noise falls faster with n at the smallest s* than at the largest s*."""
     small, *_, large = _by_mask(results, "histoftree/figure2b")
     weights = [*small.decay, *-large.decay]
     name = f"{_mask(small)} against {_mask(large)}"
@@ -129,7 +137,7 @@ def _interior(lines: dict[int, Curve]) -> str:
 
 @checks("H4", "U", above(), quantifier="each", rule_changes=PLACE_FIRST)
 def u_shape_in_depth(results: Evidence) -> Iterator[Instance]:
-    """For every t of at least 2, the smallest error inside the axis of p is below the errors at both ends."""
+    """For every number t ≥ 2 of bins, some depth p inside the plotted range has a smaller error than both ends."""
     for bins, line in _by_bins(results).items():
         silent = "" if line.x[0] == 0 else f"the axis starts at p = {line.x[0]:g}, not at 0"
         if bins >= 2:
@@ -138,7 +146,7 @@ def u_shape_in_depth(results: Evidence) -> Iterator[Instance]:
 
 @checks("H5", "best t", above(), quantifier="every")
 def best_bins(results: Evidence) -> Iterator[Instance]:
-    """The smallest error over p of t = 2 is below the smallest error of every other t."""
+    """The smallest error over the depth p is smaller with t = 2 bins than with any other number t of bins."""
     lines = _by_bins(results)
     if 2 not in lines:
         raise NotRunError("histoftree/figure2c has no curve of t = 2")
@@ -150,7 +158,7 @@ def best_bins(results: Evidence) -> Iterator[Instance]:
 
 @checks("H6", "best p", above())
 def best_depth_grows_with_bins(results: Evidence) -> Iterator[Instance]:
-    """The p with the least error grows with t: its slope over t is above 0."""
+    """The depth p with the smallest error grows with the number t of bins: the slope of this p over t is above 0."""
     lines = _by_bins(results)
     first, *others = lines.values()
     if any(not np.array_equal(line.x, first.x) for line in others):
@@ -162,7 +170,7 @@ def best_depth_grows_with_bins(results: Evidence) -> Iterator[Instance]:
 
 @checks("H7", "trend", above(1, 0.1), quantifier="every", rule_changes=ENDS_FIRST)
 def falls_with_gamma(results: Evidence) -> Iterator[Instance]:
-    """For every fixed s and for AdHistOfTree, Spearman's correlation between −γ and the error is above 0.9."""
+    """For every number s of grid features and for AdHistOfTree, Spearman's correlation of −γ and error is above 0.9."""
     for line in results.curves("histoftree/figure2d"):
         selected = line.parameter("n_grid_features")
         name = "AdHistOfTree" if selected is None else f"s = {selected}"
@@ -206,20 +214,20 @@ def _adaptive(results: Evidence, floor: float, near: float) -> Iterator[Instance
     for k, gamma in enumerate(adaptive.x):
         at_gamma = [line.cells([line.at(gamma)]) for line in lines]
         means = np.array([[cells.samples.mean()] for cells in at_gamma])
-        silent = f"every s is within {100 * near:g} % of the best here" if _all_near(means, floor, near) else ""
+        silent = f"every s is within {100 * near:g} % of the best at this γ" if _all_near(means, floor, near) else ""
         cells = join([adaptive.cells([k]), *at_gamma])
         yield Instance(f"γ = {gamma:g}", cells, "excess_over_best", {"floor": floor}, silent)
 
 
 @checks("H8", "no single s", above(0, -ERROR), rule_changes=EXCESS_FIRST)
 def no_single_choice(results: Evidence) -> Iterator[Instance]:
-    """Every fixed s has, at some γ, a mean squared error more than 5 % above that of the best s."""
+    """For every fixed s there is a γ at which its mean squared error is more than 5 % above that of the best s."""
     yield from _no_single(results, 0.0, ERROR)
 
 
 @checks("H8", "no single s, excess", above(0, -NEAR), not_counted_because=STRICTER)
 def no_single_choice_in_excess(results: Evidence) -> Iterator[Instance]:
-    """Every fixed s has, at some γ, an excess over the label noise more than 10 % above that of the best s."""
+    """Every fixed s has, at some γ, an excess over the label noise more than 10 % larger than that of the best s."""
     yield from _no_single(results, NOISE, NEAR)
 
 
@@ -231,5 +239,5 @@ def adaptive_is_near_the_best(results: Evidence) -> Iterator[Instance]:
 
 @checks("H8", "adaptive, excess", below(0, NEAR), quantifier="every", not_counted_because=STRICTER)
 def adaptive_is_near_the_best_in_excess(results: Evidence) -> Iterator[Instance]:
-    """At every γ, AdHistOfTree's excess over the label noise is at most 10 % above that of the best fixed s."""
+    """At every γ, AdHistOfTree's error above the label noise exceeds that of the best fixed s by at most 10 %."""
     yield from _adaptive(results, NOISE, NEAR)

@@ -18,7 +18,7 @@ PROPOSED = {mask: columns[:-3] for mask, columns in TABLE_METHODS.items()}
 #: The rule by which each half of the printed tables ranks equals.
 TIES = {"aligned": "max", "personalized": "min"}
 #: H15's change.
-BINS_ON_AVERAGE = "the mean over the cells was compared in place of each cell, and the claim failed, too"
+BINS_ON_AVERAGE = "the mean over the cells was compared instead of each cell, and the claim failed under that rule, too"
 BY_MECHANISM = ("histoftree_max_edge[mechanism=rr]", "histoftree_max_edge[mechanism=grr]")
 
 
@@ -47,7 +47,8 @@ checks.add(
     "H9",
     "rank sums, average ties",
     above(),
-    "At every ε and mask, the same comparison of rank sums holds if ties share their average rank.",
+    "At every ε and mask, the worst HistOfTree variant has a smaller rank sum than the best competitor if tied methods "
+    "share their average rank.",
     partial(_rank_sums, ties=dict.fromkeys(TIES, "average")),
     quantifier="every",
 )
@@ -63,7 +64,7 @@ def most_best_results(results: Evidence) -> Iterator[Instance]:
 
 @checks("H11", "median ratio", below(1, 0.1))
 def adaptive_is_comparable(results: Evidence) -> Iterator[Instance]:
-    """The error of AdHistOfTree divided by that of HistOfTree has a median below 1.1 over data sets, rules and ε."""
+    """The median over data sets, rules and ε of (error of AdHistOfTree) / (error of HistOfTree) is below 1.1."""
     pairs = [
         (table.columns(f"adhistoftree_{rule}"), table.columns(f"histoftree_{rule}"))
         for _, table in _tables(results, "personalized")
@@ -120,7 +121,7 @@ def grid_on_private_features_is_used(results: Evidence) -> Iterator[Instance]:
 
 @checks("H13", "gain", above())
 def generalized_response_is_better(results: Evidence) -> Iterator[Instance]:
-    """The error is larger with plain than with generalized randomized response: the log of their ratio is above 0."""
+    """The error is larger with plain than with generalized randomized response: the log of this ratio is above 0."""
     name = "histoftree/mechanism"
     for epsilon in sorted(results.summary(name)["epsilon"].unique()):
         table = results.table(name, epsilon, "", BY_MECHANISM)

@@ -99,7 +99,7 @@ def _own_sizes(*datasets: str) -> Callable[[], str]:
 
 
 ERRATA = (
-    Erratum("Tables 1-3, rank sums", "each half of a row has a tie rule of its own", _tie_rules),
+    Erratum("Tables 1-3, rank sums", "aligned and personalized halves of a row use different tie rules", _tie_rules),
     Erratum("Tables 1-3, Hist", "Hist ignores the mask, so both halves must agree", _hist_pairs),
     Erratum("Tables 1-2", "values repeated from one budget to the next", _copied_values),
     Erratum("Tables 1-3", "error grows with the budget", _growing_ratios),

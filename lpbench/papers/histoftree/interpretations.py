@@ -18,16 +18,18 @@ MASKS = {"aligned": "aligned", "personalized": "personalised"}
 IMPOSSIBLE = ("building", "music_origin", "pyrimidines")
 
 CAUSES = (
-    Cause("the grid of the text has no depth-0 tree, and adding one (variant inferred) removes most of the difference",
+    Cause("the grid of the text has no depth-0 tree, and adding such a tree (variant inferred) removes most of the "
+          "difference",
           experiment="histoftree/table", method="histoftree_"),
-    Cause("the paper does not say from which depth on AdHistOfTree chooses (variant inferred: from 0, a depth-0 tree)",
+    Cause("the paper does not state the smallest depth that AdHistOfTree may choose (1 in our run, 0 in the variant "
+          "inferred)",
           experiment="histoftree/table", method="adhistoftree_"),
-    Cause("the paper does not say how KRR divides its budget: its printed numbers fit half for the label (variant "
-          "inferred), and ours are of equal parts", method="krr"),
+    Cause("the paper does not say how KRR divides its budget: the printed numbers fit half of it for the label "
+          "(variant inferred), and our numbers are of equal parts for the label and each feature", method="krr"),
     Cause("the paper's label cannot be column V-9 or V-10 of our data, so that its label or preprocessing must differ",
           experiment="histoftree/table", dataset="building"),
-    Cause("the paper does not print which features are most sensitive, and ordering them by importance in a "
-          "random forest, which was found by searching and decides no claim, fits the printed numbers best",
+    Cause("the paper does not print the order of the features by sensitivity, and their order by importance in a "
+          "random forest (found later by search, it decides no claim) fits the printed numbers best",
           experiment="histoftree/table", method="par_dt"),
 )  # fmt: skip
 
@@ -49,7 +51,7 @@ def _by_importance(method: str, interpretation: str = "") -> Step:
 def _interpretations() -> Iterator[Interpretations]:
     """Yield the interpretations of Tables 1-3, method by method and mask by mask, from the text's onwards."""
     building = "Building (see the bounds)"
-    depth_0 = "also: a depth-0 tree spends the whole ε on the label"
+    depth_0 = "in addition, a depth-0 tree spends the whole ε on the label"
     for mask in MASKS:
         for rule, name in NAMES.items():
             method = f"histoftree_{rule}"
@@ -90,16 +92,19 @@ def _interpretations() -> Iterator[Interpretations]:
             ),
             Step("half of the budget for the label, half for the features", "krr[variant=inferred]", "inferred"),
             Step(
-                "halves of the budget, predictions clipped to the range",
+                "half of the budget for the label, half for the features, and predictions clipped to the label's range",
                 "krr[budget=halves]",
                 AFTER_THE_FACT,
                 TRIED,
                 "clipped",
             ),
             _by_importance("krr[variant=inferred]"),
-            _by_importance("krr[variant=mostly_label]", "features by importance, 0.7 of the budget for the label"),
+            _by_importance(
+                "krr[variant=mostly_label]", "features ordered by importance, and 0.7 of the budget for the label"
+            ),
             Step(
-                "the whole budget for the label and each feature, which breaks the promise, and clipping",
+                "the whole budget for the label and for each feature, which exceeds the stated ε, and clipped "
+                "predictions",
                 "krr[variant=per_attribute]",
                 "refuted",
                 TRIED,
@@ -115,16 +120,16 @@ def _interpretations() -> Iterator[Interpretations]:
             "Hist",
             Step("t = 1, 2, 3, 4", "hist", "text"),
             Step(
-                "the private mean, which counts nobody, in place of t = 1",
+                "the private mean, without counts of users, in place of one bin (t = 1)",
                 "hist or private_mean",
                 AFTER_THE_FACT,
                 TRIED,
                 "no_single_bin",
                 mask="aligned",
             ),
-            Step("a grid without t = 1", "hist", "refuted", TRIED, "no_single_bin", mask="aligned"),
+            Step("a grid without one bin (t = 1)", "hist", "refuted", TRIED, "no_single_bin", mask="aligned"),
             unexplained="the numbers printed for Building, Music and Pyrimidines (see the bounds), which neither grid "
-            "gives; without the grid of one cell (t = 1), sets with few features are far off, too",
+            "gives. Without one bin (t = 1), numbers of data sets with few features are far from print, too",
         )
     for mask in MASKS:
         yield _candidates(
@@ -162,8 +167,8 @@ def building_is_no_mean(results: Results) -> str:
     printed = _printed("building", "histoftree_max_edge", "histoftree_cart")
     cells = printed[printed["epsilon"] == 1.0]["published"]
     return (
-        f"at ε = {rows['epsilon'].max():g} the mean of labels has {least:.1f} times the error of the tree; at ε = 1 "
-        f"max-edge and CART are printed as {cells.min():g} and {cells.max():g}"
+        f"at ε = {rows['epsilon'].max():g} the mean of the labels has {least:.1f} times the error of the tree. At ε = "
+        f"1 the printed scores of max-edge and CART are {cells.min():g} and {cells.max():g}"
     )
 
 
@@ -188,9 +193,10 @@ def _printed(dataset: str, *methods: str) -> pd.DataFrame:
 
 INTERPRETATIONS = tuple(_interpretations())
 BOUNDS = (
-    Bound("Tables 1-3, Building", "printed scores at ε = 1 imply a near-constant prediction, but with column "
-          "V-9 as the label no constant comes near them", building_is_no_mean, ({"dataset": "building"},), GUESS),
-    Bound("Tables 1-3, Hist", "t = 1 is in the grid that the paper states, and predicts a privatised mean",
+    Bound("Tables 1-3, Building", "the printed scores at ε = 1 imply a nearly constant prediction, but with column V-9 "
+          "as the label no constant has a score near them", building_is_no_mean, ({"dataset": "building"},), GUESS),
+    Bound("Tables 1-3, Hist", "the paper's grid has one bin (t = 1), which predicts a privatised mean: the best score "
+          "cannot be worse than that of this mean",
           one_cell_is_in_the_grid, tuple({"dataset": name, "method": "hist"} for name in IMPOSSIBLE[1:]),
           CONTRADICTION),
 )  # fmt: skip

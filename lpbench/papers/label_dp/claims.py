@@ -29,7 +29,10 @@ NON_PRIVATE_METHODS = {"classification": "cube_vote", "regression": "knn_mean"}
 SAME, VANISHED = 1.25, 1.1
 #: Exponents within this are called equal.
 EQUAL = 0.05
-CONSTRUCTED = "equal by construction: at matched budgets both methods draw the same noise on the same seeds"
+CONSTRUCTED = (
+    "this check does not decide the claim: the results are equal by construction, since both methods draw the same "
+    "noise from the same seeds at matched budgets"
+)
 
 
 def find(results: Evidence, panel: str, base: str, epsilon: float) -> Curve:
@@ -95,7 +98,7 @@ def central_models_differ_by_the_constant(results: Evidence) -> Iterator[Instanc
 
 @checks("Z2", "votes", within(EQUAL), not_counted_because=CONSTRUCTED)
 def votes_are_equal_by_construction(results: Evidence) -> Iterator[Instance]:
-    """Votes at ε under label CDP and at 2ε under full CDP add the same noise, and have equal risks by construction."""
+    """At the largest n, exponents of votes under label CDP at ε and full CDP at 2ε lie within 0.05 of each other."""
     for name, label, full in _matched(results, "classification"):
         yield exponents(name, (1, label), (-1, full))
 
@@ -136,7 +139,7 @@ def exponents_rise_with_the_moment(results: Evidence) -> Iterator[Instance]:
 
 @checks("Z4", "loss", above())
 def heavy_tails_cost_slope(results: Evidence) -> Iterator[Instance]:
-    """With p = 2 and with p = 4, the exponent of label LDP is below the non-private one."""
+    """With p = 2 and with p = 4, the exponent of label LDP is below the non-private exponent."""
     label, free = _heavy(results)
     for p in (2, 4):
         yield exponents(f"p = {p}", (1, free[p]), (-1, label[p]))
@@ -144,7 +147,7 @@ def heavy_tails_cost_slope(results: Evidence) -> Iterator[Instance]:
 
 @checks("Z4", "approach", above())
 def the_loss_shrinks_with_the_moment(results: Evidence) -> Iterator[Instance]:
-    """The exponent of label LDP comes closer to the non-private one with each higher number p of moments."""
+    """With each larger number p of moments, the exponent of label LDP comes closer to the non-private exponent."""
     label, free = _heavy(results)
     for a, b in itertools.pairwise(label):
         yield exponents(f"p = {b} against {a}", (1, free[a]), (-1, label[a]), (-1, free[b]), (1, label[b]))
@@ -152,7 +155,7 @@ def the_loss_shrinks_with_the_moment(results: Evidence) -> Iterator[Instance]:
 
 @checks("Z5", "cost", above())
 def central_cost_vanishes(results: Evidence) -> Iterator[Instance]:
-    """At ε = 0.24 and 1 and the largest n, the risk is within 10 % of the non-private one, or falls faster."""
+    """At ε = 0.24 and 1 and the largest n, the risk is at most 10 % above the non-private risk, or falls faster."""
     for (panel, methods), model, epsilon in itertools.product(PANELS.items(), ("label_cdp", "cdp"), (0.24, 1.0)):
         line = largest(find(results, panel, methods[model], epsilon))
         free = largest(find(results, panel, "cube_vote" if panel == "classification" else "cube_mean", np.inf))

@@ -216,9 +216,10 @@ def rate_grid(table: pd.DataFrame) -> dict[str, Any]:
     tasks, models = ({key[k] for key in cells} for k in (0, 1))
     columns = [model for model in MODEL_NAMES.values() if model in models]
     legend = (
-        "The excess risk should fall like n^(−e). Bold: e by the theory. Below: our estimate, 95 % interval, at the "
-        "smallest ε where it can be measured. ✓: the interval meets the theory; ▼ slower here; ▲ faster here. An "
-        "asymptotic theorem is not refuted by a slower fall at our sample sizes."
+        "The excess risk should fall like n^(−e). Bold is the exponent e of the theory. “Measured” is our estimate "
+        "of e with its 95 % interval, at the smallest ε at which e can be measured. ✓: the interval meets the "
+        "theory. ▼: the risk falls more slowly than in theory. ▲: it falls faster. A slower fall at our sample sizes "
+        "does not refute an asymptotic theorem."
     )
     rows = [
         (task, [cells.get((task, model), []) for model in columns]) for task in TABLE_I_TASKS.values() if task in tasks

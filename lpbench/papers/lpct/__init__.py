@@ -26,8 +26,8 @@ PAPER = Paper(
     claims=stated_claims("L", claims_figures.checks, claims_tables.checks),
     configurations={"text": ("text", "tight_no_flag"), "code": ("released", "published_code")},
     judging=Judging(
-        "We judge tables against the paper's text, and figures, whose text and settings contradict each other, "
-        "against the authors' code.",
+        "We judge tables against the paper's text. We judge figures against the authors' code, because the text "
+        "and the settings of the figures contradict each other.",
         {"figure": "code"},
     ),
     rests_on=(claims_tables.SELECTED,),

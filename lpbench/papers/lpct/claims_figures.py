@@ -24,7 +24,7 @@ _AGAINST_BUDGET = ("lpct/figure4a", "lpct/figure4b")
 #: Public rows beyond which a curve is called flat, and the change of accuracy that still counts as flat.
 KNEE, FLAT = 50, 0.02
 FIFTH = "the slope beyond 50 rows had to be at most a fifth of the slope up to 50, which the paper does not say"
-PLACE_FIRST = "the location of the best value was chosen and judged on the same replications, and the ε were pooled"
+PLACE_FIRST = "the location of the best value was chosen and judged on the same replications, and all ε were pooled"
 #: The settings of LPCT-R that the authors searched.
 AUTHORS = "min_samples_leaf=1"
 
@@ -161,7 +161,7 @@ each_budget(
 
 @checks("L4", "small at 8", below(1))
 def gamma_matters_less_at_large_budgets(results: Evidence) -> Iterator[Instance]:
-    """The range of accuracy over γ is smaller at ε = 8 than at ε = 0.5: their ratio is below 1."""
+    """The range of accuracy over γ at ε = 8, divided by the range at ε = 0.5, is below 1."""
     curves = by_epsilon(results, "lpct/figure4c", LPCT)
     least, most = curves[min(curves)], curves[max(curves)]
     places = [k for _, k in shared_places(least, most)]
@@ -259,7 +259,7 @@ def grows_with_public_sample(results: Evidence) -> Iterator[Instance]:
 
 @checks("L8", "gap falls", above())
 def pruned_comes_closer(results: Evidence) -> Iterator[Instance]:
-    """The accuracy of LPCT-prune comes closer to that of LPCT with each doubling of n_Q."""
+    """With each doubling of n_Q, the accuracy of LPCT-prune comes closer to that of LPCT."""
     for title, lpct, prune in pairs(results, "lpct/figure6a", LPCT, PRUNE):
         gaps = (lpct.cells(), -per_doubling(lpct.x)), (prune.cells(), per_doubling(prune.x))
         yield linear(title, *gaps)
@@ -279,19 +279,19 @@ for _name, _method in (("LPCT", LPCT), ("LPCT-P", ONLY_P)):
         "6b",
         _method,
         _knee,
-        f"The slope of {_name}'s accuracy in n_Q beyond 50 rows is smaller than the slope up to 50.",
+        f"The accuracy of {_name} rises less steeply with n_Q beyond 50 rows than up to 50 rows.",
         rule_changes=FIFTH,
     )
 
 
 @checks("L9", "LPCT-P flat", within(FLAT))
 def private_alone_is_flat(results: Evidence) -> Iterator[Instance]:
-    """LPCT-P changes by under 2 percentage points from 50 to 200 public rows, at budgets where it does so in print."""
+    """LPCT-P changes by under 2 percentage points from 50 to 200 public rows, at each ε where it does so in print."""
     published = results if isinstance(results, Published) else Published(results)
     printed = by_epsilon(published, "lpct/figure6b", ONLY_P)
     for epsilon, curve in by_epsilon(results, "lpct/figure6b", ONLY_P).items():
         change = _change(printed[epsilon])
-        silent = "" if abs(change @ printed[epsilon].between(KNEE, np.inf).mean) <= FLAT else "not flat in the print"
+        silent = "" if abs(change @ printed[epsilon].between(KNEE, np.inf).mean) <= FLAT else "not flat in print"
         yield linear(f"ε = {epsilon:g}", (curve.between(KNEE, np.inf).cells(), _change(curve)), silent=silent)
 
 
@@ -326,12 +326,12 @@ each_budget(
     "7a",
     LPCT,
     inside,
-    "For each ε up to 8, the best accuracy between the smallest and the largest depth is above the accuracies at both.",
+    "For each ε up to 8, some depth between the smallest and the largest has a higher accuracy than both of these.",
     (0, 8),
     quantifier="each",
     rule_changes=PLACE_FIRST,
 )
-_moves("L10", "best depth", "7a", LPCT, "The depth with the best accuracy grows with the budget.")
+_moves("L10", "best depth", "7a", LPCT, "The depth with the best accuracy grows with ε.")
 each_budget(
     "L21",
     "rises",
@@ -355,7 +355,7 @@ _moves(
     "best depth",
     "7b",
     PRUNE,
-    "The query depth with the best accuracy grows with the budget, as LPCT's depth does.",
+    "The query depth with the best accuracy grows with ε, as the best depth of LPCT does.",
 )
 each_budget(
     "L11",
@@ -364,7 +364,7 @@ each_budget(
     "7c",
     LPCT,
     inside,
-    "At ε = 2, 4 and 8, the best accuracy inside the axis of weights is above the accuracies at both ends.",
+    "At ε = 2, 4 and 8, some weight λ inside the plotted range has a higher accuracy than both ends of the range.",
     (2, 8),
     quantifier="each",
     rule_changes=PLACE_FIRST,
@@ -386,7 +386,7 @@ _moves(
     "best weight",
     "7c",
     LPCT,
-    "The best weight falls with ε: the slope of its decimal logarithm, with its sign changed, is above 0.",
+    "The weight λ with the best accuracy falls as ε grows: the slope of −log10 λ over ε is above 0.",
     lambda weights: -np.log10(weights),
 )
 
@@ -404,7 +404,7 @@ def _ranges(results: Evidence) -> Iterator[tuple[str, dict[str, Curve]]]:
 
 @checks("L12", "gap falls", above())
 def estimated_range_approaches(results: Evidence) -> Iterator[Instance]:
-    """Accuracy with the estimated range comes closer to that with the known range with each doubling of n_Q."""
+    """With each doubling of n_Q, accuracy with the estimated range comes closer to accuracy with the known range."""
     for panel, by_range in _ranges(results):
         stated, estimated = by_range["range_known"], by_range["range_estimated"]
         weights = per_doubling(stated.x)
@@ -438,16 +438,16 @@ checks.add(
     "L13",
     "authors' grid",
     above(),
-    "On average over the points, LPCT is more accurate than LPCT-R with the settings that the authors searched.",
+    "On average over the points, LPCT is more accurate than LPCT-R if LPCT-R searches the authors' settings.",
     partial(_against_random, authors=True),
 )
 checks.add(
     "L13",
     "LPCT's grid",
     above(),
-    "On average over the points, LPCT is more accurate than LPCT-R with all settings of LPCT.",
+    "On average over the points, LPCT is more accurate than LPCT-R if LPCT-R searches all settings of LPCT.",
     partial(_against_random, authors=False),
-    not_counted_because="the authors' settings of LPCT-R judge the claim, and this is the fair comparison",
+    not_counted_because="the authors' settings of LPCT-R judge the claim, but all settings are the fair comparison",
 )
 
 
@@ -465,7 +465,7 @@ def more_use_of_public_data(results: Evidence) -> Iterator[Instance]:
 
 @checks("L14", "0.2 for 0.6", within(0.02))
 def a_third_of_the_private_rows(results: Evidence) -> Iterator[Instance]:
-    """On Employee, LPCT with 20 % of the private rows has an accuracy within 0.02 of that of PHIST with 60 %."""
+    """On Employee, accuracies of LPCT with 20 % and PHIST with 60 % of the private rows differ by less than 0.02."""
     name = "lpct/figure10"
     panels = [c.panel for c in results.curves(name, LPCT) if c.dataset.startswith("employee")]
     if not panels:

@@ -35,7 +35,7 @@ WORK = {
     "psgd_neural": 0.36,
 }
 HIDDEN_UNIT = 6e-5
-SECONDS_FIRST = "the seconds of a run were compared, which depend on how busy the machine is; counted work does not"
+SECONDS_FIRST = "the seconds of a run were compared, which depend on the load of the machine, unlike counted work"
 
 
 def _tables(results: Evidence, methods: tuple[str, ...] = OURS + COMPARED) -> Iterator[tuple[str, CellTable]]:
@@ -45,7 +45,7 @@ def _tables(results: Evidence, methods: tuple[str, ...] = OURS + COMPARED) -> It
 
 @checks("L15", "rank sum", above())
 def smallest_rank_sum(results: Evidence) -> Iterator[Instance]:
-    """The smallest rank sum of LPCT's columns is below the smallest of the compared methods; ties share their rank."""
+    """The smallest rank sum of LPCT's columns is below the smallest of compared methods (average ranks for ties)."""
     for where, table in _tables(results):
         arguments = {"columns": len(table.methods), "proposed": len(OURS), "ties": "average", "sign": -1}
         yield Instance(where, table.cells, "rank_sum_gap", arguments | {"all_proposed": False})
@@ -53,7 +53,7 @@ def smallest_rank_sum(results: Evidence) -> Iterator[Instance]:
 
 @checks("L15", "best results", above())
 def most_best_results(results: Evidence) -> Iterator[Instance]:
-    """More data sets have their best result in one of LPCT's columns than in a compared one."""
+    """More data sets have their best result in one of LPCT's columns than in a column of a compared method."""
     for where, table in _tables(results):
         arguments = {"columns": len(table.methods), "proposed": len(OURS), "sign": -1}
         yield Instance(where, table.cells, "wins_gap", arguments)
@@ -103,7 +103,9 @@ def _selected(method: str) -> str:
 
 @checks("L20", "drop", above())
 def tuned_methods_drop(results: Evidence) -> Iterator[Instance]:
-    """At ε = 0.5, 1 and 2, a method loses accuracy on held-out data sets if private reports choose its setting."""
+    """At ε = 0.5, 1 and 2, a method is less accurate on held-out data sets at the setting that private reports choose
+    than at its best setting.
+    """  # noqa: D205 (the rule as pages print it)
     for epsilon in (0.5, 1.0, 2.0):
         best = _held_out(results, epsilon, tuple(TUNED), "oracle")
         private = _held_out(results, epsilon, tuple(map(_selected, TUNED)), "private")
@@ -134,8 +136,8 @@ def counted_work(dataset: str, method: str) -> float:
 
 @checks("L18", "work", above(), effect=0, rule_changes=SECONDS_FIRST)
 def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
-    """On most data sets, a fit of the faster PSGD costs more (seconds in print, counted work here) than a fit of the
-    slowest of LPCT and PHIST: log10 of their ratio is above 0.
+    """On most data sets, a fit of the faster PSGD costs more than a fit of the slowest of LPCT and PHIST (seconds in
+    print, counted work here): log10 of the ratio of these costs is above 0.
     """  # noqa: D205 (the rule as pages print it)
     slow, quick = ("psgd_linear", "psgd_neural"), (*OURS, "phist")
     table = results.table("lpct/table3", 2.0, "", slow + quick)
@@ -148,7 +150,7 @@ def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
 
 @checks("L18", "memory", above(), effect=0)
 def dense_histogram_exceeds_memory(results: Evidence) -> Iterator[Instance]:
-    """A dense histogram of two bins per axis exceeds 100 GB where no PHIST is printed: log10(size / 100 GB) > 0."""
+    """A dense histogram of two bins per axis exceeds 100 GB if no PHIST is printed: log10(size / 100 GB) is above 0."""
     if results.source == "published":
         raise NotRunError("the paper's dashes are what this check explains")
     printed = printed_cells("lpct/table3")

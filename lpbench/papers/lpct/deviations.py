@@ -25,7 +25,7 @@ DEVIATIONS = (
     Deviation(
         "comparison/PSGD/privatizer.py:20",
         BOTH,
-        "gradients shorter than 1 enter PrivUnitG as they are",
+        "gradients shorter than 1 enter PrivUnitG without being scaled to length 1",
         "not bounded by epsilon: the mechanism's proof needs unit vectors",
         "short_gradients",
     ),
@@ -40,7 +40,7 @@ DEVIATIONS = (
         "comparison/PHIST/histogram.py:82, 91-92",
         BOTH,
         "seed 1 is set inside fit, and one Laplace draw of scale 4 sqrt(n) / epsilon stands for a sum of n draws",
-        "whoever knows the seed knows the noise; the law of the sum is not that of the protocol",
+        "anybody who knows the seed knows the noise; the sum has another distribution than in the protocol",
         "shared_noise",
     ),
     Deviation(
@@ -54,25 +54,25 @@ DEVIATIONS = (
         "pruning",
         FIRST,
         "one query with the whole epsilon, no flag and no second query",
-        "none: within epsilon (the printed Algorithm 2 divides it)",
+        "none: the query spends epsilon (the printed Algorithm 2 divides epsilon between two queries)",
     ),
     Deviation(
         "partition and grids",
         BOTH,
         "the partition minimizes entropy, not Gini; min_samples_leaf is searched over 1, 5, 10, 50, 100 (simulations) "
-        "or powers of 2 (real data), and the weights λ searched are not the printed ones (our figures show this "
-        "variant and that of the text)",
+        "or powers of 2 (real data), and the weights λ that are searched are not the printed weights (our "
+        "figures show this variant and the variant text)",
     ),
     Deviation(
         "LDPCP/_splitter.py:298, 322, 416; LDPCP/_tree.py:317 (319 in the last commit)",
         BOTH,
-        '"CART" looks at ten thresholds a feature, and a cell whose best cut leaves too few rows takes the next of the '
-        "best tenth of the features or is a leaf (search=released here)",
+        '"CART" tries ten thresholds a feature. If the best cut leaves too few rows, another of the best tenth of the '
+        "features cuts the cell, or the cell is a leaf (search=released here)",
     ),
     Deviation(
         "grids of the simulations",
         BOTH,
-        "LPCT-P and LPCT-Q are searched over depths 1 to 6, LPCT-R over 68 settings against LPCT's 800",
+        "LPCT-P and LPCT-Q search depths 1 to 6, and LPCT-R searches 68 settings (LPCT: 800)",
     ),
     Deviation(
         "drawing of figure 5(c)", BOTH, "the curves of LPCT-prune are raised by 0.002, 0.005, 0.010 at ε = 1, 4, 8"

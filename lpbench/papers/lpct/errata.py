@@ -105,13 +105,16 @@ def printed_eta_range() -> tuple[float, float]:
 
 ERRATA = (
     Erratum("Table 2, rank sums", "they do not follow from the cells under any tie rule", _lpct_rank_sums),
-    Erratum("Table 2(b), rank sums", "the row is that of (a)", _copied_rank_sums),
-    Erratum("Table 2, No. 1", "the counts are not those of stars (perhaps of bold cells)", _wins_against_stars),
-    Erratum("Table 2, PGLM", "the column is the same in (a) and (b)", _copied_pglm),
-    Erratum("Table 2(c), Email", "the only row without a star, and its best cell stands apart", _outlier),
+    Erratum("Table 2(b), rank sums", "the row repeats that of Table 2(a)", _copied_rank_sums),
+    Erratum("Table 2, No. 1", "the counts differ from the numbers of stars (perhaps bold cells were counted)",
+            _wins_against_stars),
+    Erratum("Table 2, PGLM", "the columns in (a) and (b) are identical", _copied_pglm),
+    Erratum("Table 2(c), Email", "the only row without a star, although its best cell is far above its other cells",
+            _outlier),
     Erratum("Sec. 7.2", "CT-W is called an upper bound", lambda: f"{published_above_bound()} cells exceed it"),
-    Erratum("Table 1, Census", "n_P and n_Q exchanged", _census),
-    Erratum("App. C.1, Rice", "the 300 sampled rows are called public, the sizes make them private", _rice),
-    Erratum("Sec. 6.1", "eta_P as printed is no probability",
+    Erratum("Table 1, Census", "n_P and n_Q are exchanged", _census),
+    Erratum("App. C.1, Rice", "the text calls the 300 sampled rows public, the printed sizes count them as private",
+            _rice),
+    Erratum("Sec. 6.1", "eta_P as printed is not a probability",
             lambda: "on a grid of [0, 1]^2 the printed eta_P runs from {:.3f} to {:.3f}".format(*printed_eta_range())),
 )  # fmt: skip

@@ -16,20 +16,23 @@ CELL_WITHIN = 0.02
 #: Private users of figure 7, public rows of its panels.
 N_PRIVATE, N_PUBLIC = 10_000, 100
 
-CODE = "the authors' scripts use entropy, leaf sizes over powers of 2 and class 0 outside the public range"
+CODE = (
+    "the authors' scripts cut by entropy, search leaf sizes over powers of 2 and predict class 0 outside the public "
+    "range"
+)
 
 CAUSES = (
     Cause(f"{CODE}, with the cuts of the released code (variant released)", experiment=TABLE, method="lpct_"),
     Cause(f"{CODE}, with the cuts of the released code (variant released)", experiment=TABLE, method="lpdt"),
-    Cause("the authors' code (variant released) takes its public steps at the learning rate of the private pass, "
-          "searches four rates and spends ε on every tensor of weights", method="psgd_"),
-    Cause("the authors' code (variant released) does not scale rows and adds noise for rows of length d + 1, which is "
-          "more than unit rows need, and the same column is printed at ε = 0.5 and 2", method="pglm"),
-    Cause("the authors' code (variant released) sets seed 1 inside fit, so that all replications share one noise",
+    Cause("the authors' code (variant released) uses the learning rate of the private pass for public steps, too, "
+          "searches four rates, and spends ε on each tensor of weights", method="psgd_"),
+    Cause("the authors' code (variant released) does not scale rows to length 1 and adds the noise for rows of length "
+          "d + 1, and the paper prints the same column at ε = 0.5 and 2", method="pglm"),
+    Cause("the authors' code (variant released) sets seed 1 inside fit, so that all replications have the same noise",
           experiment=TABLE, method="phist"),
-    Cause("the released LPCT-prune, like ours, stays below the printed curves, so that it cannot have given them",
+    Cause("the released LPCT-prune, like ours, stays below the printed curves, so that it cannot have made them",
           method="lpct_prune"),
-    Cause("CT-Q here is that of the authors' saved log, not that of the printed table",
+    Cause("our CT-Q has the numbers of the authors' saved log, not those of the printed table",
           experiment=TABLE, method="ct_q"),
     Cause("printed seconds have one digit, and ratios of seconds depend on the implementations",
           experiment="lpct/table3"),
@@ -38,11 +41,11 @@ CAUSES = (
 
 def _tables() -> Iterator[Interpretations]:
     """Yield the interpretations of Table 2: the text's, the authors' scripts, the released code."""
-    shallow = "the authors' scripts: a query of depth 2, not p0"
-    rates = "the authors' code: one rate for public and private steps, four rates"
+    shallow = "the authors' scripts: a query of depth 2 in place of p0"
+    rates = "the authors' code: the same learning rate for public and private steps, searched over four values"
     ten, next_best = (
-        "ten candidate thresholds a feature",
-        "the next of the best tenth of the features where the best cut leaves too few rows",
+        "ten candidate thresholds per feature",
+        "another of the best tenth of the features if the best cut leaves too few rows",
     )
     for words, base, default, scripts, difference, search in (
         ("LPCT (max-edge)", "lpct_max_edge", "[variant=text]", "published_tables", CODE, next_best),
@@ -63,7 +66,7 @@ def _tables() -> Iterator[Interpretations]:
             "psgd_neural",
             "",
             "published_code",
-            f"{rates}, one width",
+            f"{rates}, and one width of the network",
             "ε for each tensor of weights, 4 ε in all",
         ),
     ):
@@ -71,7 +74,7 @@ def _tables() -> Iterator[Interpretations]:
         steps = [
             Step("the text", base + default, "text"),
             Step(difference, f"{base}[variant={scripts}]", "code", TRIED_TABLE, "scripts"),
-            Step(f"the authors' code, also {also}", f"{base}[variant=released]", "code"),
+            Step(f"the authors' code, in addition {also}", f"{base}[variant=released]", "code"),
         ]
         if "prune" in base:
             authors = "the constants of the authors' code, and one query with the whole ε, without the flag"
@@ -80,22 +83,26 @@ def _tables() -> Iterator[Interpretations]:
             steps.append(Step(f"the text with {ten}", "lpct_cart[search=released]", "tried", TRIED_TABLE, "scripts"))
         if base == "lpdt":
             steps.append(Step("CART in place of max-edge", "lpdt[rule=cart]", "tried"))
-        unexplained = "what the released code gives on employ, employee and landcover" if "prune" in base else ""
+        unexplained = (
+            "the numbers of employ, employee and landcover, which the released code does not give"
+            if "prune" in base
+            else ""
+        )
         yield Interpretations(f"{words}, Table 2", (TABLE,), base, tuple(steps), unexplained=unexplained)
     for words, base, text, code, unexplained in (
         (
             "PGLM",
             "pglm",
             "a private release of moments",
-            "rows as they are, classes 0 and 1 cut at 1/2, its noise",
+            "rows that are not scaled, classes 0 and 1 cut at 1/2, and the code's noise",
             "the column at ε = 2, which repeats that at ε = 0.5",
         ),
         (
             "PHIST",
             "phist",
-            "noise of every user, drawn anew in every replication",
-            "seed 1 inside fit, one draw for the sum of all users' noise",
-            "the rest, because the printed column rests on one draw of the noise",
+            "noise of each user, drawn anew in each replication",
+            "seed 1 inside fit, and one draw for the sum of all users' noise",
+            "all other numbers, because the printed column rests on one draw of the noise",
         ),
     ):
         steps = [
@@ -113,9 +120,15 @@ def _figures() -> Iterator[Interpretations]:
         ("lpct/figure7a",),
         curve,
         (
-            Step("the text: 50 public rows, a cell with one of them is a leaf", curve, "text", TRIED, "one_row_fifty"),
+            Step(
+                "the text: 50 public rows, and a cell with one public row is a leaf",
+                curve,
+                "text",
+                TRIED,
+                "one_row_fifty",
+            ),
             Step("the authors' script: 100 public rows", curve, "code", TRIED, "one_row"),
-            Step("the authors' code, also cells cut as long as they hold a public row", curve, "code"),
+            Step("the authors' code: cells are also cut as long as they hold a public row", curve, "code"),
         ),
     )
     yield Interpretations(
@@ -123,8 +136,14 @@ def _figures() -> Iterator[Interpretations]:
         ("lpct/figure7b",),
         prune,
         (
-            Step("the authors' 100 public rows; a cell with one public row is a leaf", prune, "code", TRIED, "one_row"),
-            Step("the authors' code, also cells cut as long as they hold a public row", prune, "code"),
+            Step(
+                "the authors' script: 100 public rows, and a cell with one public row is a leaf",
+                prune,
+                "code",
+                TRIED,
+                "one_row",
+            ),
+            Step("the authors' code: cells are also cut as long as they hold a public row", prune, "code"),
             Step("the constants printed in Algorithm 2", f"{prune}[constants=paper]", "tried", TRIED, "constants"),
             Step("exact variances in place of the bounds", f"{prune}[constants=exact]", "tried", TRIED, "constants"),
         ),
@@ -151,7 +170,7 @@ def _figures() -> Iterator[Interpretations]:
         ("lpct/figure9",),
         random,
         (
-            Step("LPCT's own grid of 800 settings, the fair comparison", random, "silent"),
+            Step("LPCT's own grid of 800 settings (the fair comparison)", random, "silent"),
             Step("the authors' grid of 68 settings", f"{random}[min_samples_leaf=1]", "code"),
         ),
     )
@@ -171,9 +190,9 @@ def private_votes_stay_out(results: Results) -> str:
     public = printed_cells("lpct/figure6b")
     public = public[(public["method"] == "lpct_q") & (public["x"] == N_PUBLIC)]["published"].iloc[0]
     return (
-        f"at depth {top['x']:g} a leaf needs {share:.1f} times its average of {mean:.0f} users, "
-        f"{(share - 1) * np.sqrt(mean):.0f} standard deviations more; without private votes, with {N_PUBLIC} public "
-        f"rows, LPCT-Q is printed at {public:g} (Figure 6(b)); LPCT-prune has {ours.iloc[0]:.3f} here and "
+        f"at depth {top['x']:g} a leaf needs {share:.1f} times its average of {mean:.0f} users, which is "
+        f"{(share - 1) * np.sqrt(mean):.0f} standard deviations more. Without private votes and with {N_PUBLIC} public "
+        f"rows, LPCT-Q is printed at {public:g} (Figure 6(b)). LPCT-prune has {ours.iloc[0]:.3f} here and "
         f"{top['published']:g} in print"
     )
 
@@ -201,10 +220,11 @@ def printed_public_tree(results: Results) -> str:
 
 INTERPRETATIONS = (*_tables(), *_figures())
 BOUNDS = (
-    Bound("Figure 7(b), ε = 1000", "the released code's constants use private votes only in cells with at least twice "
-          "the average number of users, so that nearly all leaves answer from public rows alone",
+    Bound("Figure 7(b), ε = 1000", "with the released code's constants, only cells with at least twice the average "
+          "number of users use private votes, so that nearly all leaves predict from public rows alone",
           private_votes_stay_out, ({"artifact": "lpct/figure7b", "epsilon": 1000.0},)),
     Bound("Table 2, CT-Q", "CT-Q reads public rows alone and uses no randomness, so that the same rows give the same "
-          "number, and the authors' saved log has ours", printed_public_tree, ({"artifact": TABLE, "method": "ct_q"},)),
+          "number, and the authors' saved log has our number", printed_public_tree,
+          ({"artifact": TABLE, "method": "ct_q"},)),
 )  # fmt: skip
 TOLERANCES = dict.fromkeys(FIGURES, Tolerance(0.015)) | {TABLE: Tolerance(CELL_WITHIN)}

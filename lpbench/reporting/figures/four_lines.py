@@ -52,7 +52,7 @@ def draw_four_lines(rows: pd.DataFrame, standings: pd.DataFrame, title: str, pat
     count = free["dataset"].nunique()
     titles = {d: (dataset_title(bare_name(d)), "epsilon") for d in sorted(free["dataset"].unique())}
     titles[MEAN] = f"geometric mean over {count} sets", "epsilon"
-    text = f"{title}; bands: ± {BAND:g} standard errors over replications, of the mean 95 % over sets"
+    text = f"{title}; bands: ± {BAND:g} standard errors over replications, for the mean 95 % over sets"
     handles = [style.pyplot().Line2D([], [], label=name, **LOOKS[name]) for name in lines]
     return draw_panels(curves, titles, RATIO, lambda curve: LOOKS[curve.label], handles, 4, text, path)
 

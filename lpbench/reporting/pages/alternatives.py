@@ -34,7 +34,7 @@ def telling(paper: Paper, numbers: pd.DataFrame, alternatives: pd.DataFrame, lab
     fits = counts(distinct_fits(judged))
     return {
         "fits": f"{len(judged):,} printed numbers come from {fits['compared']:,} distinct fits. {fits['method']:,} "
-        f"fits identify their method, and {fits['budget']:,} of these the budget, too",
+        f"fits identify their method, and {fits['budget']:,} of these identify the budget, too",
         "kinds": sorted(set(kinds), reverse=True),
         "rows": alternative_rows(beside, sorted(set(kinds), reverse=True)),
         "artifacts": artifact_rows(beside, labels),

@@ -69,22 +69,22 @@ def audit_page(folder: Path) -> dict:
 
 
 def _verdict(findings: Mapping, mutants: tuple[list[str], list[list[str]]] | None) -> str:
-    """Summarize in sentences how many faulty mechanisms the audit catches and how many correct ones it accuses.
+    """Summarize in sentences how many faulty mechanisms the audit catches and how many correct ones it flags.
 
     ``findings`` has "bad" and "good" tables, ``mutants`` is (heads, rows) of planted faults or None.
     """
     bad, good = findings["bad"]["rows"], findings["good"]["rows"]
     caught, accused = (sum(row[-1] == "yes" for row in rows) for rows in (bad, good))
     text = f"The audit catches {caught} of {len(bad)} mechanisms known to be wrong"
-    text += f" and accuses {accused or 'none'} of {len(good)} that keep their promise."
+    text += f" and flags {accused or 'none'} of {len(good)} correct mechanisms."
     if mutants:
         applied = [row[-1] for row in mutants[1] if not row[-1].startswith(NOT_APPLICABLE)]
         kinds, applicable, of = len({row[1] for row in mutants[1]}), sum(map(bool, applied)), len(applied)
         text += f" The {kinds} planted faults are caught in "
         text += (
-            f"all {of} settings that they apply to."
+            f"all {of} settings to which they apply."
             if applicable == of
-            else f"{applicable} of the {of} settings that they apply to."
+            else f"{applicable} of the {of} settings to which they apply."
         )
     return text
 

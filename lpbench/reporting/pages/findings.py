@@ -59,11 +59,11 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
         for w in rows
     ]
     caveat = (
-        f"A dot is the share of published scores that are no better than a constant: one private number, predicted for "
-        f"everyone. The 95 % interval of the overall share, over {sets} data sets, is [{low:.0f}, {high:.0f}] %. In "
-        f"{total} cases a score is the best of its data set. In {below} of them it is no better than the constant; if "
-        f"the constant's error were 5 % off, in {least} to {most}. The constant is PrivateMean, which is in "
-        "HistOfTree's own grid."
+        f"A dot is the share of published scores that are no better than the constant. The constant is PrivateMean: "
+        "one privately estimated number, predicted for everyone. HistOfTree's own grid contains it. The overall share "
+        f"has the 95 % interval [{low:.0f}, {high:.0f}] % over {sets} data sets. {total} scores are the best of their "
+        f"data set, and {below} of these are no better than the constant. If the constant's error were 5 % larger or "
+        f"smaller, this number would be between {least} and {most}."
     )
     sentence = f"At ε ≤ {STRONG:g}, {cells_below} of {cells} published scores are no better than a constant."
     source = f"{page_of(rows[0]['artifact'])}.html#constant"
@@ -141,10 +141,10 @@ def _of_method(
     above = sorted({method_title(m, catalog.methods()) for m in rivals.loc[rivals["low"] > 0, "method"]})
     caveat = (
         f"The method is {title}. Its inputs, as on the leaderboard, are “{inputs}”. A dot is what private users add: "
-        f"one minus the method's loss divided by that of the best learner on public rows alone. Right of 0, they help. "
-        f"A dot is a geometric mean over {n} held-out sets{named}, with its 95 % interval over them. Of "
-        f"{rivals['method'].nunique()} other methods with these inputs, {', '.join(above) or 'none'} has an "
-        f"interval above 0 at any ε."
+        f"1 − (loss of the method) / (loss of the best learner on public rows alone). Private users help if the dot is "
+        f"right of 0. The ratio is a geometric mean over {n} held-out sets{named}, with a 95 % interval over the sets. "
+        f"{rivals['method'].nunique()} other methods have these inputs. Those with an interval above 0 at some ε: "
+        f"{', '.join(above) or 'none'}."
     )
     chart = [(f"ε = {r.epsilon:g}", [_value(r, "held")]) for r in held.itertuples()]
     gray = {r.epsilon: _value(r, "aside") for r in beside.itertuples()}

@@ -240,7 +240,7 @@ class Site:
                 "page": page,
                 "anchor": f"claim-{c['claim']}" if of_paper else "main",
                 "experiments": [e.name for e in concerned],
-                "seed": "another seed changes a check" if c["claim"] in seeds else "",
+                "seed": "Another seed changes the outcome of a check." if c["claim"] in seeds else "",
             }
             written.append(self._write("claim", f"{CLAIMS}/{c['claim']}.html", {**shared, **content}))
         return written
@@ -383,7 +383,7 @@ class Site:
 def surprise(findings: Sequence[PageFinding], n: Mapping[str, int], claims: Sequence[Mapping]) -> list[tuple]:
     """Findings on published results by the share of these results that they put in doubt, the largest first."""
     failing = sum(c["ours"] == FAILS for c in claims)
-    numbers = f"{n['different']:,} of {n['compared']:,} published numbers are different here."
+    numbers = f"{n['different']:,} of {n['compared']:,} published numbers are different from ours."
     doubts = [(n["different"] / n["compared"], numbers, "papers")]
     if claims:
         doubts.append((failing / len(claims), f"{failing} of {len(claims)} published sentences fail here.", "papers"))

@@ -87,8 +87,8 @@ def _optimism(entry: ReportEntry) -> str:
     size = 100 * (apart if accuracy else apart / rows["oracle"])[apart > 2 * rows["se"]]
     unit = "percentage points" if accuracy else "%"
     return (
-        f"Selection bias: in {len(size)} of {len(rows)} cells, the best grid point is worse by more than 2 standard "
-        "errors on replications not used to choose it"
+        f"Selection bias: on replications that did not choose it, the best grid point is worse by more than 2 standard "
+        f"errors in {len(size)} of {len(rows)} cells"
         + (f" (by {size.median():.2g} {unit} in the median, by {size.max():.2g} {unit} at most)." if len(size) else ".")
     )
 

@@ -54,7 +54,7 @@
     if (sought) body.rows[found.indexOf(sought)].className = "sought";
     const place = sought && sought.rank !== null ? `, rank ${sought.rank.toFixed(1)} of ${found.filter((r) => r.rank !== null).length}` : "";
     const adds = best?.inputs.includes("public sample") ? "users add" : "gain over the constant", names = best?.names ? ` (${best.names})` : "";
-    told.textContent = !best ? "No method was run like this."
+    told.textContent = !best ? "No method was run with these choices."
       : `${sought || found.length === 1 ? "" : "First: "}${best.title}${place}, ${best.sets} data set${best.sets === 1 ? "" : "s"}${names}` + (best.gain === null ? "." : `; ${adds} ${percent(best.gain)} %${best.least === null ? "" : ` [${percent(best.least)}, ${percent(best.most)}]`}.`);
     document.getElementById("filter").textContent = !best ? "" : [["task", best.task], ["mask", best.mask_key], ["epsilon", best.epsilon], ["inputs", best.inputs], ["experiment", best.experiment], ["dataset", best.dataset_key], ["method", best.method]].filter(([, v]) => v !== "").map(([k, v]) => `${k} = ${v}`).join(", ");
     const state = new URLSearchParams(keys.map((k) => [k, form.elements[k].value]));
