@@ -135,8 +135,10 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
         where, beside = (", ".join(filter(None, pair)) or "–" for pair in pairs)
         outcome = (row["outcome"], row["judged"], row["outcome_beside"] or "–", number(row["power"]))
         rows.append((f"{row['theorem']} {row['source']}", *outcome, _found(row), where, beside, row["states"]))
-    heads = ("theorem", "outcome", "case", f"outcome, seed {FRESH[1]}", "power", "ours [95 %] for the theorem's value")
-    heads = (*heads, "term, and points used", "exponents, remarks", "statement")
+    heads = (
+        *("theorem", "outcome", "case", f"outcome, seed {FRESH[1]}", "power", "ours [95 %] for the theorem's value"),
+        *("term, and points used", "exponents, remarks", "statement"),
+    )
     tables = [PlainTable(f"{len(first)} cases.", heads, tuple(rows))]
     if (folder / WORTH_FILE).is_file():
         texts = tuple(tuple(map(number, row)) for row in pd.read_csv(folder / WORTH_FILE).to_numpy())
