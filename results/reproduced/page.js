@@ -100,7 +100,7 @@ const download = (name, rows) => {
     detail.dataset.link = `${location.href.split("#")[0]}#${encodeURIComponent(name(cell))}`;
     detail.querySelector("pre").textContent = [
       [d, k, m, e && `ε = ${e}`, p && `panel ${p}`, x && `x = ${x}`].filter(Boolean).join(", "), printed,
-            section?.dataset.n && `all of it: lpbench reproduce ${section.dataset.n}`, detail.dataset.command].filter(Boolean).join("\n");
+            section?.dataset.n && `whole experiment: lpbench reproduce ${section.dataset.n}`, detail.dataset.command].filter(Boolean).join("\n");
     detail.showModal();
   };
   document.addEventListener("click", (event) => {
