@@ -73,8 +73,8 @@ class Manifest:
     unit: str = ""
     target: str | dict = ""  #: The label.
     features: tuple[str | dict, ...] | dict = ()  #: The columns of the table.
-    #: Name -> columns that tell the same thing and are protected together. The levels of a one-hot column form a group
-    #: by themselves, named after the column.
+    #: Name -> columns that carry the same information and are protected together. The levels of a one-hot column form
+    #: a group by themselves, named after the column.
     groups: dict = field(default_factory=dict)
     #: Splits the test rows into two groups, those with ``column`` > ``above`` and the others, for
     #: ``metric=worst_group`` and ``group_gap``; ``title`` names the attribute. Never used in training.

@@ -10,7 +10,7 @@ from lpbench.analysis.gains import NOBODY, SAMPLE, UNKNOWN, beside
 from lpbench.experiments import catalog
 from lpbench.members import CONSTANTS, PUBLIC_ONLY
 from lpbench.paths import COMMITTED, ROOT
-from lpbench.reporting.pages.advice import ASKED, SHOWN, worked
+from lpbench.reporting.pages.advice import ASKED, SHOWN, as_error, worked
 from lpbench.reporting.pages.findings import sent
 from lpbench.reporting.printed_names import method_title
 from lpbench.reporting.render import _environment
@@ -92,20 +92,28 @@ def test_the_worked_example_has_each_answer_at_its_inputs():
         "method": "ask nobody, and use the best of A",
         "instead": "public",
         "second": "B",
-        "adds": "1 % [-2, 4]",
+        "change": as_error({"gain": 0.01, "low": -0.02, "high": 0.04, "sets": 5}),
     }
     others = [answer | {"epsilon": "1"}, answer | {"features": "all"}]
-    advised = "<strong>ask nobody, and use the best of A</strong>; the best private method, B: 1 % [-2, 4]"
+    advised = "<strong>ask nobody, and use the best of A</strong>; the best private method, B: 1 % less error [-2, 4]"
     assert cells(answer, *others) == [
-        "Regression, public sample<br><small>than public data alone</small>",
+        "Regression, public sample<br><small>public data alone</small>",
         advised,
         "not measured",
     ]
     chosen = answer | {"method": "A", "instead": ""}
-    assert cells(chosen)[1] == "<strong>A</strong>: 1 % [-2, 4]"
-    assert cells(chosen | {"asked": "label and features"})[1:] == ["not measured", "<strong>A</strong>: 1 % [-2, 4]"]
+    assert cells(chosen)[1] == "<strong>A</strong>: 1 % less error [-2, 4]"
+    assert cells(chosen | {"asked": "label and features"})[1:] == [
+        "not measured",
+        "<strong>A</strong>: 1 % less error [-2, 4]",
+    ]
     constant = cells(answer | {"method": "PrivateConstant", "instead": "constant", "sample": "no"})
     assert constant[:2] == [
-        "Regression, no public sample<br><small>than a private constant</small>",
-        "<strong>PrivateConstant</strong>; the best private method, B: 1 % [-2, 4]",
+        "Regression, no public sample<br><small>a private constant</small>",
+        "<strong>PrivateConstant</strong>; the best private method, B: 1 % less error [-2, 4]",
     ], "the number is of the method that was not advised"
+
+
+def test_a_negative_gain_is_more_error():
+    assert as_error({"gain": -0.18, "low": -0.36, "high": -0.02, "sets": 11}) == "18 % more error [2, 36]"
+    assert as_error({"gain": 0.0, "low": -0.1, "high": 0.1, "sets": 11}) == "0 % less error [-10, 10]"

@@ -121,7 +121,8 @@ def _conclusion(rows: pd.DataFrame) -> str:
     where = {
         f"Cells with a coverage below {LEAST}": low,
         f"Cells with n ε² of at least {ENOUGH:,.0f} and a larger width": narrow[narrow["ratio"] > WIDTH],
-        f"Cells with n ε² of at least {ENOUGH:,.0f} and a coverage outside this range": narrow[~held],
+        f"Cells with n ε² of at least {ENOUGH:,.0f} and a coverage outside "
+        f"{COVERAGE_HELD[0]} to {COVERAGE_HELD[1]}": narrow[~held],
     }
     for word, group in where.items():
         cells = [f"{r.title} at ε = {r.epsilon:g} ({r.coverage:.3f}, {r.ratio:.2f})" for r in group.itertuples()]

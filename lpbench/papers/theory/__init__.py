@@ -77,7 +77,7 @@ WORDS = {
     r"floor (\S+), lowest (\w+); an optimal method that spends": r"two-point value \1, lowest error of \2; an optimal "
     "method that spends ε =",
     r"variance of GRR over bits'": "variance of GRR divided by that of bit reports",
-    r"W at a cut feature, read off V.*": "users whose mask W at a cut feature is guessed from V",
+    r"W at a cut feature, read off V.*": "users whose mask W at a cut feature is guessed correctly from V",
     r"share of users; (.*); a guess is right in": r"share of users over \1; a random guess is right for",
     r"cells of (\d+) in": r"cells (of \1) in",
     r"where there is none": "without such a cell",

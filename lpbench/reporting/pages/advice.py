@@ -91,6 +91,15 @@ def in_per_cent(added: Mapping[str, Any]) -> str:
     return f"{100 * added['gain']:.0f} %{ends}"
 
 
+def as_error(added: Mapping[str, Any]) -> str:
+    """Print a gain as a change of the error: ``12 % less error [3, 21]``, ``18 % more error [2, 36]``."""
+    word = "less"
+    if added["gain"] < 0:
+        turned = {"gain": -added["gain"], "low": -added["high"], "high": -added["low"]}
+        added, word = {**added, **turned}, "more"
+    return in_per_cent(added).replace("%", f"% {word} error")
+
+
 def choices(
     experiments: Iterable[Experiment], standings: pd.DataFrame, cards: Mapping[str, Method]
 ) -> list[dict[str, str]]:
@@ -148,6 +157,7 @@ def _answer(advice: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
         "instead": advice.instead,
         "second": (method_title(second, cards) if second else "–") + tied,
         "adds": f"{in_per_cent(held)} on {held['sets']} sets{few(held['names'].split(), ': ')}",
+        "change": f"{as_error(held)} on {held['sets']} sets",
         "development": in_per_cent(numbers(rows, DEVELOPED)),
         "lines": " ".join(lines),
         "link": f"leaderboard.html#{urlencode(view | {'dataset': HELD_OUT})}",

@@ -87,9 +87,9 @@ def _optimism(entry: ReportEntry) -> str:
     size = 100 * (apart if accuracy else apart / rows["oracle"])[apart > 2 * rows["se"]]
     unit = "percentage points" if accuracy else "%"
     return (
-        f"Selection bias: on replications that did not choose it, the best grid point is worse by more than 2 standard "
-        f"errors in {len(size)} of {len(rows)} cells"
-        + (f" (by {size.median():.2g} {unit} in the median, by {size.max():.2g} {unit} at most)." if len(size) else ".")
+        "Selection bias: the best grid point has another score on replications that did not choose it, by more than 2 "
+        f"standard errors in {len(size)} of {len(rows)} cells"
+        + (f" (median of these: {size.median():.2g} {unit}; largest: {size.max():.2g} {unit})." if len(size) else ".")
     )
 
 
