@@ -179,7 +179,7 @@ def test_a_refuted_method_has_neither_star_nor_rank_and_changes_no_others(lpbenc
     page = (home / "results/own/index.html").read_text() + "".join(
         path.read_text() for path in (home / "results/own").rglob("*.html")
     )
-    assert "Own better (over budget)" in page and "with neither rank nor star:</p><ul><li>over budget: " in page
+    assert "Own better (over budget)" in page and "have no rank and no star:</p><ul><li>over budget: " in page
     code, out, _ = lpbench("reproduce own/beside --tracking none")
     assert code == 1 and "own_better (over budget)" in out
 

@@ -210,11 +210,11 @@ QUESTIONS = [
     ("which theorem holds?", [{"at": "#theorems"}], "#trials", r"^\d+ cases of theorems: holds \d+, "),
     ("is ResidualGP better than a constant, and by how much?", [_BOARD, {"at": "#method", "choose": "ResidualGP"}],
      "#told", r"^ResidualGP, rank .*; gain over the constant -?\d+ % \[-?\d+, -?\d+\]\.$"),
-    ("what do private users add?", [], "#added", r"^Classification: private users leave between \d+ % "),
+    ("what do private users add?", [], "#added", r"^Classification, label and all features sent: .* Regression, "),
 ]  # fmt: skip
 #: What names the filter of the table behind an answer, on its page.
 FILTERS = {
-    ".verdict": r"numbers\.csv: artifact = (\S+), judges = true$",
+    ".filter": r"rows of numbers\.csv with artifact = (\S+) and judges = true",
     "#filter": r"^task = \w+, mask = \w+, epsilon = ",
 }
 
@@ -238,6 +238,8 @@ def test_three_questions_have_one_answer_on_every_page_which_names_its_filter(tm
     asked = {
         "figure": (figure[1], figure[2]), "table": (table[1], f"{_TABLE} .verdict"), "gain": (gain[1], gain[2]),
         "filter": (gain[1], "#filter"), "use": (use, "#answer"),
+        "rows of figure": (figure[1], figure[2].replace("verdict", "filter")),
+        "rows of table": (table[1], f"{_TABLE} .filter"),
     }  # fmt: skip
     tasks = [{"name": name, "steps": steps, "answer": answer} for name, (steps, answer) in asked.items()]
     found, _ = browse(committed(), tmp_path, TASKS, {"TASKS": tasks, "WIDTHS": (1440,)})
@@ -245,7 +247,7 @@ def test_three_questions_have_one_answer_on_every_page_which_names_its_filter(tm
     assert re.search(FILTERS["#filter"], text["filter"])
     numbers = read_numbers(committed())
     for name in ("figure", "table"):
-        artifact = re.search(FILTERS[".verdict"], text[name])[1]
+        artifact = re.search(FILTERS[".filter"], text[f"rows of {name}"])[1]
         assert text[name].startswith(said(numbers[numbers["artifact"] == artifact], label_of(artifact))[0])
     ours = re.search(r"gain over the constant (-?\d+ % \[-?\d+, -?\d+\])", text["gain"])[1]
     assert text["use"].startswith("ResidualGP") and f"gain over a private constant: {ours} on " in text["use"]

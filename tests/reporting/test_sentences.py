@@ -185,6 +185,7 @@ DEFINITIONS = {
     "leaderboard.html.j2": ["0", "1", "1", "95", "95"],  # an interval that holds 0; 1 - a ratio
     "sections.html.j2": ["0.05", "0"],  # a public weight of 0
     "rank.html.j2": ["95", "1", "1"],  # 1 - a ratio
+    "index.html.j2": ["2"],  # the budget of an example
     "use.html.j2": ["1", "1", "95"],
 }
 
