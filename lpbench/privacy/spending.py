@@ -121,8 +121,9 @@ class Spending:
 
         Users with equal histories keep sharing one account.
         """
-        if who is None and not isinstance(epsilon, np.ndarray):
-            self._accounts = [a.after(float(epsilon), delta, bits_up, bits_down) for a in self._accounts]
+        values = np.unique(epsilon)
+        if who is None and values.size == 1:
+            self._accounts = [a.after(float(values[0]), delta, bits_up, bits_down) for a in self._accounts]
             return
         if self._of_user is None:
             self._of_user = np.zeros(self.n, dtype=np.intp)

@@ -130,8 +130,6 @@ class FeatureDevice(Device[FeatureQuestion]):
     def budgets(self, records: Records, question: FeatureQuestion) -> np.ndarray:
         """The share of a feature times the number of features that the user protects."""
         protected = self._protected(records).sum(axis=1)
-        if np.ndim(question.share) == 0 and not np.ptp(protected):
-            protected = protected[:1].max(initial=0)
         # a user who protects nothing spends nothing, also where the budget is infinite
         return np.where(protected > 0, question.share, 0.0) * protected
 

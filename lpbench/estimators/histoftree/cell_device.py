@@ -13,7 +13,7 @@ from lpbench.estimators.histoftree.user_cells import UserCells, UserGrid, UserLe
 from lpbench.partitions import GridCells, SampleGroups, TreePartition, cell_keys, grid_digits
 from lpbench.privacy import GRR, BitVector, Device, RandomizedResponse, Records
 from lpbench.privacy.device import Answers, proven
-from lpbench.privacy.exact import below, words
+from lpbench.privacy.exact import below, blocks, words
 from lpbench.privacy.payload import Field, Integers
 from lpbench.seeds import Streams
 
@@ -108,7 +108,7 @@ class CellDevice(Device[CellQuestion]):
         if question.mechanism == "rr" or len(records) <= _TOGETHER:
             return self._report(records, question, draws)
         reports = np.empty((len(records), self.columns(question)), dtype=np.int64)
-        for block in _blocks(records):
+        for block in blocks(reports.shape[:1], _TOGETHER):
             reports[block] = self._report(records.take(block), question, draws.take(block))
         return reports
 
@@ -181,12 +181,13 @@ class CellDevice(Device[CellQuestion]):
         """Return the epsilon of the report, as the question states it."""
         return question.budget
 
-    def budgets(self, records: Records, question: CellQuestion) -> float | np.ndarray:
+    def budgets(self, records: Records, question: CellQuestion) -> np.ndarray:
         """Epsilon of each user: nothing is spent where public features tell the cell."""
-        if len(records) <= _TOGETHER:
-            return np.where(_compatible(records, question).choices > 1, question.budget, 0.0)
-        budgets = np.concatenate([self.budgets(records.take(block), question) for block in _blocks(records)])
-        return question.budget if (budgets == question.budget).all() else budgets
+        parts = [records]  # whose cells are kept for the report
+        if len(records) > _TOGETHER:
+            parts = [records.take(part) for part in blocks((len(records),), _TOGETHER)]
+        choices = [_compatible(part, question).choices for part in parts]
+        return np.where(np.concatenate(choices) > 1, question.budget, 0.0)
 
     def delta(self, question: CellQuestion) -> float:
         """Return 0: randomized cells satisfy pure epsilon-DP."""
@@ -214,11 +215,6 @@ class CellDevice(Device[CellQuestion]):
 
 
 TREE_CELL = CellDevice()
-
-
-def _blocks(records: Records) -> list[slice]:
-    """Slices of the users whose cells are found together."""
-    return [slice(first, first + _TOGETHER) for first in range(0, len(records), _TOGETHER)]
 
 
 def _mask(records: Records) -> np.ndarray:
