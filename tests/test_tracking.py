@@ -120,6 +120,7 @@ def test_experiment_opens_as_model_training(logged):
         client.search_runs([experiment.experiment_id], view["searchFilter"], order_by=[view["orderByKey"]])
 
 
+@pytest.mark.slow
 def test_a_long_description_is_whole_in_a_file_that_it_links(tmp_path):
     found = artifact(tmp_path, methods=["krr"], epsilons=[float(k) for k in range(1, 100)])
     uri = tracking_uri(None, tmp_path)
@@ -151,6 +152,7 @@ def test_interrupted_logging_is_repaired(logged):
     assert [len(r) for r in children(client)] == [1, 4]
 
 
+@pytest.mark.slow
 def test_many_cells_are_a_run_each_and_looked_up_in_one_search(tmp_path, monkeypatch):
     from mlflow import MlflowClient
 

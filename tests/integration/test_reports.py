@@ -76,6 +76,7 @@ def replace(results: Path, *words: str) -> int:
     return main(["report", "--replace", *words, "--results", str(results)])
 
 
+@pytest.mark.slow
 def test_the_former_word_replaces_no_more_than_todays(results, capsys):
     before = contents(results / "reproduced" / DRAWING)
     assert reproduce(results, DRAWING) == 0

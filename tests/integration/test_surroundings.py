@@ -223,6 +223,7 @@ print(codes, {name: (before[name], after[name]) for name in before if before[nam
 """
 
 
+@pytest.mark.slow
 def test_the_settings_of_the_process_are_put_back(folder):
     calls = [["list", "methods"], ["-m", "dataset=own", "method=private_mean,hist", "replications=1"],
              ["reproduce", "own/curve", "--tracking", "none", "--workers", "1"], ["nonsense"]]  # fmt: skip

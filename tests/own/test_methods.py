@@ -199,6 +199,7 @@ def test_the_contract_is_one_call(monkeypatch):
         contract.check_method("privat_mean")
 
 
+@pytest.mark.slow
 def test_a_cell_that_runs_apart_has_the_same_scores_and_a_folder_of_its_own(home, lpbench):
     lpbench("new method own_mean")
     line = "dataset=sine_sum[n=60] method=own_mean epsilon=1 replications=2 tracking=none"

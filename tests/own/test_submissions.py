@@ -294,6 +294,7 @@ def test_who_takes_off_the_noise_of_the_published_seed_is_refuted_by_a_secret_on
     assert wrong[0] == [] and len(wrong[1]) == 1 and "secret" in wrong[1][0]
 
 
+@pytest.mark.slow
 def test_who_knows_a_table_by_heart_is_refuted_by_data_moved_in_secret(home, lpbench):
     """Test labels that stand in the code: rows, features and labels of the second run are none of that table's."""
     lpbench("new method own_memory")
