@@ -1,7 +1,6 @@
 """The papers' theorems on trial: one row per case, one picture per paper; letter T."""
 
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -62,44 +61,6 @@ def draw(table: pd.DataFrame, beside: pd.DataFrame, folder: Path, leaf: str) -> 
         style.save(figure, folder, leaf)
 
 
-#: Short words of the committed tables, which are keys there -> words of the page; patterns of :mod:`re`.
-WORDS = {
-    r"places resolved": "points resolved",
-    r"^it falls": "the risk falls",
-    r" beside ": " against ",
-    r"ε as N": "ε against N",
-    r"(full CDP) as (label CDP)": r"\1 against \2 (equal)",
-    r"p = 2: as without privacy": "p = 2: against no privacy (equal)",
-    r"order of (.*) in (.*)": r"exponent of \2 in \1",
-    r"over p n d": "divided by p n d",
-    r"^as n": "grow like n",
-    r"lowest of (\d+) methods over": r"lowest error of \1 methods, divided by",
-    r"floor (\S+), lowest (\w+); an optimal method that spends": r"two-point value \1, lowest error of \2; an optimal "
-    "method that spends ε =",
-    r"variance of GRR over bits'": "variance of GRR divided by that of bit reports",
-    r"W at a cut feature, read off V.*": "users whose mask W at a cut feature is guessed correctly from V",
-    r"share of users; (.*); a guess is right in": r"share of users over \1; a random guess is right for",
-    r"cells of (\d+) in": r"cells (of \1) in",
-    r"where there is none": "without such a cell",
-    r"share outside,": "share of estimates outside the bound:",
-    r"with probability 3": "with probability at most 3",
-    r"by Laplace noise": "with Laplace noise:",
-    r"^lag of PSGD-L behind (.*) that PSGD-N, not linear, makes up": r"share of PSGD-L's lag behind \1 that the "
-    "nonlinear PSGD-N makes up",
-    r"at least half is asked for": "the share should be at least half",
-    r"where it is largest": "where this lag is largest",
-    r"\(i\) (.*) where Q dominates; \(ii\) to the power (.*) where P does": r"rate \1 if public data (Q) dominate; "
-    r"rate of L-T1 to the power \2 if private data (P) dominate",
-}
-
-
-def in_words(text: str) -> str:
-    """Return a cell of a committed table in the words of the page."""
-    for short, words in WORDS.items():
-        text = re.sub(short, words, text)
-    return text
-
-
 def number(value: float) -> str:
     """Return a number with three digits, or a dash for NaN."""
     return "–" if math.isnan(value) else f"{float(f'{value:.3g}'):,.9g}".replace("-", "−")
@@ -126,8 +87,6 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
     table = first.merge(second[[*THEOREM_KEYS, "outcome"]], on=THEOREM_KEYS, how="left", suffixes=("", "_beside"))
     text = ["regime", "over", "slopes", "remark", "outcome_beside"]
     table[text] = table[text].astype(object).where(table[text].notna(), "")
-    named = ["judged", "over", "remark", "states"]
-    table[named] = table[named].map(in_words)
     table.loc[table.duplicated(["theorem", "source", "states"]), "states"] = ""
     rows = []
     for row in table.to_dict("records"):
