@@ -13,7 +13,7 @@ DEVIATIONS = (
         LAST,
         "LPCT and LPDT grow the partition on the private sample. Counts that the code calls public are exact private "
         "counts",
-        "unbounded: the cuts are a function of raw data (the first upload grows on public rows, as the paper says)",
+        "unbounded: the cuts depend on raw data (the first upload grows on public rows, as the paper says)",
         "tree_on_raw_labels",
     ),
     Deviation(
@@ -41,7 +41,7 @@ DEVIATIONS = (
         "comparison/PHIST/histogram.py:82, 91-92",
         BOTH,
         "PHIST sets seed 1 inside fit, and one Laplace draw of scale 4 sqrt(n) / epsilon replaces the sum of n draws",
-        "anybody who knows the seed knows the noise; the sum has another distribution than in the protocol",
+        "anybody who knows the seed knows the noise; the sum also has another distribution than in the protocol",
         "shared_noise",
     ),
     Deviation(
@@ -49,13 +49,13 @@ DEVIATIONS = (
         LAST,
         "pruning() returns the object itself. Hence its flag is always true, and the second pass leaves nodes without "
         "a prediction",
-        "none: it cannot run",
+        "none: the code cannot run",
     ),
     Deviation(
         "pruning",
         FIRST,
         "LPCT-prune has one query with the whole epsilon, no flag and no second query",
-        "none: the query spends epsilon (the printed Algorithm 2 divides epsilon between two queries)",
+        "none: the one query spends epsilon (the paper's Algorithm 2 divides epsilon between two queries)",
     ),
     Deviation(
         "partition and grids",
