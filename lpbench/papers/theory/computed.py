@@ -114,7 +114,13 @@ def cost_rows(letter: str) -> Iterator[Row]:
         run, title = recorded_run(estimator_of(method), 1.0).randomizer, catalog.method(method).title
         bits = f"a user sends {run.bits_up:g} bits in the audit's sample"
         counted = [
-            ("messages", f"{most} message{'s' * (most > 1)} a user: {says}", most, float(len(run.messages)), bits)
+            (
+                "messages of a user",
+                f"{most} message{'s' * (most > 1)} a user: {says}",
+                most,
+                float(len(run.messages)),
+                bits,
+            )
         ]
         if order:
             counted += [
@@ -123,7 +129,7 @@ def cost_rows(letter: str) -> Iterator[Row]:
                     order,
                     1,
                     most_read,
-                    f"the labels read grow like {', '.join(powers)}",
+                    f"the number of labels read grows like {', '.join(powers)}",
                 )
             ]
         for what, states, bound, count, remark in counted:

@@ -216,7 +216,7 @@ def floor_row(model: str, tried: Sequence[Curve], settings: int = 1) -> Row:
     return Row(
         f"{letter}-L{number // 2 + 1}",
         LOWER.get(letter, f"Th. {number}"),
-        "no method has a mean error over the hypotheses below the two-point value",
+        "no method's mean error over the hypotheses is below the two-point value",
         f"lowest error of {len(tried)} methods, divided by the two-point value, ε = {epsilon:g}",
         1.0,
         (1.0, math.inf),
