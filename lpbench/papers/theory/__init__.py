@@ -70,7 +70,7 @@ def _found(row: Any) -> str:
     """Format the measured value with its interval, and the theorem's value or the end of the allowed range."""
     if row["outcome"] == NOT_JUDGED:
         return "–"
-    ours, theirs = number(row["ours"]), f"for {number(row['expected'])}"
+    ours, theirs = number(row["ours"]), f"(theorem {number(row['expected'])})"
     if row["low"] < row["high"]:
         ours += f" [{number(row['low'])}, {number(row['high'])}]"
     if row["kind"] == "exact":
@@ -95,7 +95,7 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
         outcome = (row["outcome"], row["judged"], row["outcome_beside"] or "–", number(row["power"]))
         rows.append((f"{row['theorem']} {row['source']}", *outcome, _found(row), where, beside, row["states"]))
     heads = (
-        *("theorem", "outcome", "case", f"outcome, seed {FRESH[1]}", "power", "ours [95 %] for the theorem's value"),
+        *("theorem", "outcome", "case", f"outcome, seed {FRESH[1]}", "power", "ours [95 %] (theorem or bound)"),
         *("term, and points used", "exponents, remarks", "statement"),
     )
     tables = [PlainTable(f"{len(first)} cases.", heads, tuple(rows))]
