@@ -215,7 +215,7 @@ def test_what_the_page_says_that_residual_score_asks_is_what_leaves_users(monkey
     )
     X, y = np.random.default_rng(0).random((200, 2)), np.arange(200) % 2
     for words, mask in (("show features send their class by randomized response", [True, False]),
-                        ("show nothing (CalibratedScore), each sends one randomized", [True, True])):  # fmt: skip
+                        ("show nothing (CalibratedScore), each user sends one randomized", [True, True])):  # fmt: skip
         assert words in " ".join(WITHOUT_TUNING)
         ResidualScore(1.0, classes=[0, 1], random_state=0).fit(X, y, mask=mask, X_public=X[:50], y_public=y[:50])
     assert asked == ["GRR", "SubsetSelection"]  # one report a user each; GRR is randomized response

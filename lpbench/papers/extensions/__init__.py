@@ -12,38 +12,40 @@ from lpbench.reporting.paper import Output, Page, Paper
 from lpbench.reporting.plain_table import PlainTable
 
 WITHOUT_TUNING = (
-    "ResidualGP is a method for regression; users protect the label and some features. It asks groups of users one "
-    "after the other. The reports of the first group locate the labels. Users of later groups send their label minus a "
-    "forecast from the reports so far, with noise. They also send protected features, with noise, if the budget makes "
-    "this worthwhile. The curator averages a Gaussian process and a forest; the weights depend on how well each "
-    "predicts reports that it has not seen. Only reports carry information about protected values.",
+    "ResidualGP is a method for regression in which users protect the label and some features. ResidualGP asks groups "
+    "of users one after the other. The reports of the first group locate the labels. Users of later groups send their "
+    "label minus a forecast, which the curator makes from earlier reports, with noise. These users also send protected "
+    "features, with noise, if the budget makes this worthwhile. The curator averages a Gaussian process and a forest. "
+    "The weights of this average depend on how well each of the two predicts reports that it has not seen. Only "
+    "reports carry information about protected values.",
     "ResidualScore is a method for classification. Users who show features send their class by randomized response. "
-    "A public score is learned from the public sample. Gaussian processes and a forest on the shown features are "
-    "fitted to the differences between the unbiased reports and the public score. If users show nothing "
-    "(CalibratedScore), each sends one randomized pair: a cell of the public score and a class. The public score is "
-    "corrected where the reports show that private users differ from public ones.",
-    "docs/methods_notes.md in the repository has definitions, proofs and limits. The scores of published methods below "
-    "are those of the best grid point on the test rows. No user can know this grid point.",
+    "ResidualScore learns a public score from the public sample. Gaussian processes and a forest on the shown "
+    "features are fitted to the differences between the unbiased reports and the public score. If users show nothing "
+    "(CalibratedScore), each user sends one randomized pair: a cell of the public score and a class. CalibratedScore "
+    "corrects the public score where the reports show that private users differ from public ones.",
+    "docs/methods_notes.md in the repository has definitions, proofs and limits. Below, the scores of published "
+    "methods are those of their best grid point on the test rows. No user can know this grid point.",
 )
 CORRUPTED = (
-    "The first tables have data on which a tuning-free method may be worse than a constant: labels in random order, "
-    "for which a constant predicts best, and labels with heavy tails. A method passes if its error is at most "
-    f"{MOST_ON_AVERAGE} times that of the constant as a geometric mean over data sets, and at most {MOST:.2f} times "
-    "that of the constant on each data set. The first table of each experiment shows which methods pass.",
-    "The next table has public samples that differ from the private sample: other class shares, labels swapped in "
-    "half of the rows, half of the rows missing, or few rows. Private data do not help if the forest on public rows "
-    "alone is as good as the other methods.",
+    "The first tables have data on which a tuning-free method may be worse than a constant. These data have labels in "
+    "random order, for which a constant predicts best, or labels with heavy tails. We divide the error of a method by "
+    "that of the constant. A method passes if the geometric mean of this ratio over data sets is at most "
+    f"{MOST_ON_AVERAGE}, and the ratio on each data set is at most {MOST:.2f}. The first table of each experiment "
+    "shows which methods pass.",
+    "The next table has public samples that differ from the private sample: other class shares, swapped labels in "
+    "half of the rows, no rows from one half of the data, or few rows. Private data do not help if the forest on "
+    "public rows alone is as good as the other methods.",
 )
 
 LIARS = (
     "In the last tables some users send false reports. No check can distinguish a false report from a noisy one. The "
-    "influence of one report is how far it can move the curator's estimate, as a multiple of the effect of one record. "
-    "It is computed exactly, and is infinite for unbounded noise.",
+    "influence of one report is the largest shift of the curator's estimate that this report can cause, as a multiple "
+    "of the effect of one record. This influence is computed exactly, and is infinite for unbounded noise.",
 )
 PEOPLE = (
     "A mask is the set of features that a user protects. A mask that depends on a protected value reveals information "
-    "about this value, which ε does not count. The last tables compare two groups of people. The data sets' manifests "
-    "name the groups. They are read in test rows alone.",
+    "about this value, which ε does not count. The last tables compare two groups of people, which the data sets' "
+    "manifests name. The group of a person is read in test rows alone.",
 )
 STANDARD_TASKS = ("regression", "classification")
 

@@ -106,7 +106,7 @@ class Effect:
 
     def remark(self, words: str) -> str:
         """Fill the sentence where nothing is decided, and say so; what is decided is the finding."""
-        return "" if self.decided or not self.sets else f"{self._fill(words)}: no difference is shown."
+        return "" if self.decided or not self.sets else f"{self._fill(words)}. This average shows no difference."
 
     def _fill(self, words: str) -> str:
         return f"{words} by a factor of {times(self.ratio)}, on average over {self.sets} data sets"
@@ -144,8 +144,8 @@ def _never_worse(rows: list[tuple[str, str, str, float, float, str]]) -> str:
             worse.setdefault(title, []).append(f"{labels} at ε = {epsilon} ({mean:.3f}, {largest:.3f} on {worst})")
     never_worse = [title for title in dict.fromkeys(row[2] for row in rows) if title not in worse]
     sentences = [
-        f"These methods have a ratio of at most {MOST_ON_AVERAGE} in the geometric mean and {MOST:.2f} on any data "
-        f"set, with all labels and budgets: {'; '.join(never_worse) or 'no method'}."
+        f"With all labels and budgets, these methods have a ratio of at most {MOST_ON_AVERAGE} in the geometric mean "
+        f"and {MOST:.2f} on any data set: {'; '.join(never_worse) or 'no method'}."
     ]
     return " ".join(
         [*sentences, *(f"{title} has larger ratios with labels {'; '.join(where)}." for title, where in worse.items())]
@@ -182,7 +182,7 @@ def rules_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
             lines.append((mask_name(str(mask)), f"{epsilon:g}", method_title(rule, cards), times(mean)))
             each.append(ratios)
     cost = Effect.of(each, rows)
-    words = "Cutting at random, which does not hide the mask (theorem H-T3), changes the error"
+    words = "Cutting at random changes the error"
     heads = ("mask", "ε", "compared rule", "random cuts")
     return PlainTable(
         LEGEND.format("with the cuts of the compared rule"),
@@ -242,8 +242,8 @@ def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     ends = min(e for _, e in reach), max(e for _, e in reach)
     change = Effect.of([over(poisoned[m, ends[0]], poisoned[m, ends[1]]) for m in sorted(bounded)], rows)
     words = (
-        f"For methods with bounded influence of one report, a change of ε from {ends[1]:g} to {ends[0]:g} changes the "
-        "loss ratio with 10 % false reports"
+        f"For methods with bounded influence of one report, lowering ε from {ends[1]:g} to {ends[0]:g} changes the "
+        "loss ratio under 10 % false reports"
     )
     heads = ("method", "ε", "influence of one report", *SCENARIOS)
     legend = LEGEND.format("without false reports")

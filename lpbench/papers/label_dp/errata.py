@@ -16,7 +16,9 @@ def _laplace_scale() -> str:
     labels = np.full(n, T)
     changed = labels.copy()
     changed[0] = -T
-    return f"T = {T:g}, {n} labels at T, one moved to -T: the mean moves by {labels.mean() - changed.mean():g} = 2T/n"
+    return (
+        f"at T = {T:g}, one of {n} labels T is set to -T. The mean moves by {labels.mean() - changed.mean():g} = 2T/n"
+    )
 
 
 def _neighbors() -> str:
@@ -25,8 +27,8 @@ def _neighbors() -> str:
     rate = table_i("regression", "label_ldp", beta=BETA, d=D, moment=P).privacy
     printed, balanced = r * (a + 1), r * a
     return (
-        f"p = {P:g}, beta = {BETA:g}, d = {D}: the noise with the printed k falls like (eps^2)^-{printed:.3f}, with "
-        f"k = eps^-2 (N eps^2)^a like (eps^2)^-{balanced:.3f}, which is the rate (28), (N eps^2)^-{rate:.3f}"
+        f"at p = {P:g}, β = {BETA:g} and d = {D}, the noise with the printed k is of order (ε²)^-{printed:.3f}. With "
+        f"k = ε^-2 (N ε²)^a the noise is of order (ε²)^-{balanced:.3f}. The rate (28) is (N ε²)^-{rate:.3f}"
     )
 
 
@@ -35,9 +37,9 @@ def _width() -> str:
     rate = table_i("regression", "label_cdp", beta=BETA, d=D, moment=P).privacy
     denominator = P * BETA + D * (P - 1)
     return (
-        f"p = {P:g}, beta = {BETA:g}, d = {D}: the printed h has squared bias (eps N)^-{2 * BETA / denominator:.3f}; "
-        f"with the factor p - 1 it is (eps N)^-{2 * BETA * (P - 1) / denominator:.3f}, and the rate "
-        f"(31) is (eps N)^-{rate:.3f}"
+        f"at p = {P:g}, β = {BETA:g} and d = {D}, the printed h has squared bias (ε N)^-{2 * BETA / denominator:.3f}. "
+        f"With the factor p - 1 the squared bias is (ε N)^-{2 * BETA * (P - 1) / denominator:.3f}. The rate "
+        f"(31) is (ε N)^-{rate:.3f}"
     )
 
 
@@ -49,7 +51,7 @@ def _vote_budget() -> str:
     epsilon, n = 1.0, 100
     rare = [1 / (1 + math.exp(epsilon / 4 * (n - m))) for m in (0, 1)]
     spent = 2 * math.log(rare[1] / rare[0])
-    return f"epsilon = {epsilon:g}, a record moves between two cubes, each with {n} of one class: {spent:.4f} is spent"
+    return f"at ε = {epsilon:g}, a record moves between two cubes, each with {n} of one class. This spends {spent:.4f}"
 
 
 def _mean_budget() -> str:
@@ -57,13 +59,15 @@ def _mean_budget() -> str:
     labels = {m: np.ones(m) for m in (50, 51)}
     joined = abs((labels[50].sum() - 1) / 51 - labels[50].sum() / 50)
     spent = 2 * joined / (6 / least)
-    return f"n_0 = {least:g}, T = 1, a label -1 moves between two cubes of labels 1: {spent:.4f} epsilon is spent"
+    return f"at n_0 = {least:g} and T = 1, a label -1 moves between two cubes of labels 1. This spends {spent:.4f} ε"
 
 
 ERRATA = (
-    Erratum("Theorem 8, eq. (25)", "the noise of a cell mean is printed as 2/(n eps) without T", _laplace_scale),
-    Erratum("Theorem 10", "k ~ (N eps^2)^a lacks a factor eps^-2 and misses the rate for eps < 1", _neighbors),
-    Erratum("Theorem 12", "the exponent of eps N in h lacks a factor p - 1 (right for p = 2 only)", _width),
-    Erratum("Theorem 13, eq. (33)", "exp(eps n / 4) spends half of the budget", _vote_budget),
-    Erratum("Theorem 14, eq. (38)", "noise 6T/(n_0 eps) spends under two thirds of the budget", _mean_budget),
+    Erratum("Theorem 8, eq. (25)", "the printed noise 2/(n ε) of a cell mean lacks the factor T", _laplace_scale),
+    Erratum(
+        "Theorem 10", "the printed k ~ (N ε²)^a lacks a factor ε^-2, so that it misses the rate for ε < 1", _neighbors
+    ),
+    Erratum("Theorem 12", "the exponent of ε N in h lacks a factor p - 1, so that it is right for p = 2 alone", _width),
+    Erratum("Theorem 13, eq. (33)", "the mechanism with exp(ε n / 4) spends half of the budget", _vote_budget),
+    Erratum("Theorem 14, eq. (38)", "the noise 6T/(n_0 ε) spends less than two thirds of the budget", _mean_budget),
 )

@@ -216,10 +216,10 @@ def rate_grid(table: pd.DataFrame) -> dict[str, Any]:
     tasks, models = ({key[k] for key in cells} for k in (0, 1))
     columns = [model for model in MODEL_NAMES.values() if model in models]
     legend = (
-        "The excess risk should fall like n^(−e). Bold is the exponent e of the theory. “Measured” is our estimate "
-        "of e with its 95 % interval, at the smallest ε at which e can be measured. ✓: the interval meets the "
-        "theory. ▼: the risk falls more slowly than in theory. ▲: it falls faster. A slower fall at our sample sizes "
-        "does not refute an asymptotic theorem."
+        "In theory the excess risk falls like n^(−e). The theory's exponent e is in bold. “Measured” is our estimate "
+        "of e with its 95 % interval, at the smallest ε at which e can be measured. ✓: the interval contains the "
+        "theory's exponent. ▼: the risk falls more slowly than in theory. ▲: the risk falls faster than in theory. A "
+        "slower fall at our sample sizes does not refute an asymptotic theorem."
     )
     rows = [
         (task, [cells.get((task, model), []) for model in columns]) for task in TABLE_I_TASKS.values() if task in tasks

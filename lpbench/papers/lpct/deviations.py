@@ -11,75 +11,79 @@ DEVIATIONS = (
     Deviation(
         "LDPCP/tree.py:333-335",
         LAST,
-        'LPCT and LPDT grow the partition on the private sample; the "public" counts are then exact private counts',
-        "unbounded: the cuts are a function of raw data (the first upload grows on public rows, as the paper says)",
+        "LPCT and LPDT grow the partition on the private sample. Counts that the code calls public are exact private "
+        "counts",
+        "unbounded: the cuts depend on raw data (the first upload grows on public rows, as the paper says)",
         "tree_on_raw_labels",
     ),
     Deviation(
         "comparison/PSGD/optimizer.py:42-49",
         BOTH,
-        "private SGD spends epsilon once per parameter tensor",
+        "PSGD spends epsilon on each tensor of weights",
         "2 epsilon for the linear model, 4 epsilon for the network",
         "sgd_per_tensor_network",
     ),
     Deviation(
         "comparison/PSGD/privatizer.py:20",
         BOTH,
-        "gradients shorter than 1 enter PrivUnitG without being scaled to length 1",
+        "PSGD does not scale gradients shorter than 1 to length 1 before they enter PrivUnitG",
         "not bounded by epsilon: the mechanism's proof needs unit vectors",
         "short_gradients",
     ),
     Deviation(
         "comparison/PGLM/_PGLM.py:66",
         BOTH,
-        "the variance of the summed noise is multiplied by sqrt(n_P) instead of n_P, partly offset by r = d + 1",
+        "PGLM multiplies the variance of the summed noise by sqrt(n_P), not n_P. Its r = d + 1 offsets a part of this",
         "above epsilon for n_P > (d + 1)^4",
         "pglm_root_n",
     ),
     Deviation(
         "comparison/PHIST/histogram.py:82, 91-92",
         BOTH,
-        "seed 1 is set inside fit, and one Laplace draw of scale 4 sqrt(n) / epsilon stands for a sum of n draws",
-        "anybody who knows the seed knows the noise; the sum has another distribution than in the protocol",
+        "PHIST sets seed 1 inside fit, and one Laplace draw of scale 4 sqrt(n) / epsilon replaces the sum of n draws",
+        "anybody who knows the seed knows the noise; the sum also has another distribution than in the protocol",
         "shared_noise",
     ),
     Deviation(
         "LDPCP/tree.py:160, 315, 327-332",
         LAST,
-        "pruning() returns the object itself, so that its flag is always true and the second pass leaves nodes "
-        "without a prediction",
-        "none: it cannot run",
+        "pruning() returns the object itself. Hence its flag is always true, and the second pass leaves nodes without "
+        "a prediction",
+        "none: the code cannot run",
     ),
     Deviation(
         "pruning",
         FIRST,
-        "one query with the whole epsilon, no flag and no second query",
-        "none: the query spends epsilon (the printed Algorithm 2 divides epsilon between two queries)",
+        "LPCT-prune has one query with the whole epsilon, no flag and no second query",
+        "none: the one query spends epsilon (the paper's Algorithm 2 divides epsilon between two queries)",
     ),
     Deviation(
         "partition and grids",
         BOTH,
-        "the partition minimizes entropy, not Gini; min_samples_leaf is searched over 1, 5, 10, 50, 100 (simulations) "
-        "or powers of 2 (real data), and the weights λ that are searched are not the printed weights (our "
-        "figures show this variant and the variant text)",
+        "the partition minimizes entropy, not Gini. The least leaf size is searched over 1, 5, 10, 50, 100 in "
+        "simulations, and over powers of 2 on real data. The searched weights λ are not the printed weights. Our "
+        "figures show this variant and the variant text",
     ),
     Deviation(
         "LDPCP/_splitter.py:298, 322, 416; LDPCP/_tree.py:317 (319 in the last commit)",
         BOTH,
-        '"CART" tries ten thresholds a feature. If the best cut leaves too few rows, another of the best tenth of the '
-        "features cuts the cell, or the cell is a leaf (search=released here)",
+        "CART tries ten thresholds per feature. If the best cut leaves too few rows, another of the best tenth of the "
+        "features cuts the cell, or the cell is a leaf. Our search=released does the same",
     ),
     Deviation(
         "grids of the simulations",
         BOTH,
-        "LPCT-P and LPCT-Q search depths 1 to 6, and LPCT-R searches 68 settings (LPCT: 800)",
+        "LPCT-P and LPCT-Q search depths 1 to 6. LPCT-R searches 68 settings, while LPCT searches 800",
     ),
     Deviation(
-        "drawing of figure 5(c)", BOTH, "the curves of LPCT-prune are raised by 0.002, 0.005, 0.010 at ε = 1, 4, 8"
+        "drawing of figure 5(c)",
+        BOTH,
+        "the curves of LPCT-prune are raised by 0.002, 0.005 and 0.010 at ε = 1, 4 and 8",
     ),
     Deviation(
         "settings of figures 7 and 10",
         BOTH,
-        "figure 7 uses n_Q = 100 (the text says 50); figure 10 uses ε = 8 in (a), ε = 1000 and 200 public rows in (b)",
+        "figure 7 uses n_Q = 100, while the text says 50. Figure 10(a) uses ε = 8; figure 10(b) uses ε = 1000 and 200 "
+        "public rows",
     ),
 )

@@ -35,21 +35,20 @@ def _lpct_rank_sums() -> str:
     for epsilon in (0.5, 2.0, 8.0):
         table = lpct_reachable(epsilon)
         outside = int(((table["printed"] < table["min"]) | (table["printed"] > table["max"])).sum())
-        total = table["printed"].sum()
-        parts.append(f"at epsilon {epsilon:g}, {outside} of {len(table)} rank sums are unreachable (total {total:g})")
-    return "; ".join(parts)
+        parts.append(f"{outside} of {len(table)} rank sums at ε = {epsilon:g}")
+    return f"no ranking of the printed cells reaches {', '.join(parts)}"
 
 
 def _copied_rank_sums() -> str:
     sums = RANK_SUMS["lpct/table2"]()
     wide = sums.pivot(index="method", columns="epsilon", values=["rank_sum", "wins"])
     same = [int((wide[what][0.5] == wide[what][2.0]).sum()) for what in ("rank_sum", "wins")]
-    return f"at epsilon 0.5 and 2, {same[0]} of {len(wide)} rank sums are equal, but only {same[1]} of the No. 1 counts"
+    return f"{same[0]} of {len(wide)} rank sums are equal at ε = 0.5 and 2, but only {same[1]} counts of No. 1"
 
 
 def _copied_pglm() -> str:
     a, b, c = (_lpct_table(e)["pglm"] for e in (0.5, 2.0, 8.0))
-    return f"{int((a == b).sum())} of {len(a)} cells equal at 0.5 and 2, {int((b == c).sum())} at 2 and 8"
+    return f"{int((a == b).sum())} of {len(a)} cells are equal at ε = 0.5 and 2, {int((b == c).sum())} at ε = 2 and 8"
 
 
 def _outlier() -> str:
@@ -57,9 +56,9 @@ def _outlier() -> str:
     row = _lpct_table(8.0).loc["email"].sort_values(ascending=False)
     series = [_lpct_table(e).loc["email", "psgd_linear"] for e in (0.5, 2.0, 8.0)]
     return (
-        f"{row.index[0]} has {row.iloc[0]:.4f}, and the next, {row.index[1]}, {row.iloc[1]:.4f}; psgd_linear has "
+        f"{row.index[0]} is best with {row.iloc[0]:.4f}, before {row.index[1]} with {row.iloc[1]:.4f}. psgd_linear has "
         + ", ".join(f"{v:.4f}" for v in series)
-        + " at epsilon 0.5, 2 and 8"
+        + " at ε = 0.5, 2 and 8"
     )
 
 
@@ -68,11 +67,11 @@ def _wins_against_stars() -> str:
     cells, sums = printed_cells("lpct/table2"), RANK_SUMS["lpct/table2"]()
     stars = cells.groupby(["epsilon", "method"])["starred"].sum()
     parts = [
-        f"{method} at {epsilon:g}: {int(stars[epsilon, method])} stars, {wins:g} printed"
+        f"{method} at ε = {epsilon:g} ({int(stars[epsilon, method])} stars, printed count {wins:g})"
         for epsilon, method, wins in sums[["epsilon", "method", "wins"]].itertuples(index=False)
         if stars[epsilon, method] != wins
     ]
-    return f"{len(parts)} of {len(sums)} differ, e.g. " + "; ".join(parts[:2])
+    return f"{len(parts)} of {len(sums)} counts differ, such as " + " and ".join(parts[:2])
 
 
 def _census() -> str:
@@ -91,7 +90,7 @@ def _rice() -> str:
     row = read("lpct_table1.csv").set_index("dataset").loc["Rice"]
     private, public = int(row["n_private"]), int(row["n_public"])
     printed = f"printed n_P {private} = 0.8 x 300, n_Q {public} = {public + 300} - 300"
-    return f"{printed}; ours {facts.n_train}, {facts.n_public}"
+    return f"{printed}; ours n_P {facts.n_train}, n_Q {facts.n_public}"
 
 
 def printed_eta_range() -> tuple[float, float]:
@@ -104,17 +103,18 @@ def printed_eta_range() -> tuple[float, float]:
 
 
 ERRATA = (
-    Erratum("Table 2, rank sums", "they do not follow from the cells under any tie rule", _lpct_rank_sums),
-    Erratum("Table 2(b), rank sums", "the row repeats that of Table 2(a)", _copied_rank_sums),
-    Erratum("Table 2, No. 1", "the counts differ from the numbers of stars (perhaps bold cells were counted)",
+    Erratum("Table 2, rank sums", "no tie rule gives the printed sums from the printed cells", _lpct_rank_sums),
+    Erratum("Table 2(b), rank sums", "the row of rank sums repeats that of Table 2(a)", _copied_rank_sums),
+    Erratum("Table 2, No. 1", "the printed counts are not the numbers of stars; perhaps bold cells were counted",
             _wins_against_stars),
     Erratum("Table 2, PGLM", "the columns in (a) and (b) are identical", _copied_pglm),
-    Erratum("Table 2(c), Email", "the only row without a star, although its best cell is far above its other cells",
+    Erratum("Table 2(c), Email", "this row alone has no star, although its best cell is far above its other cells",
             _outlier),
-    Erratum("Sec. 7.2", "CT-W is called an upper bound", lambda: f"{published_above_bound()} cells exceed it"),
+    Erratum("Sec. 7.2", "the accuracy of CT-W is called an upper bound",
+            lambda: f"{published_above_bound()} printed cells exceed the accuracy of CT-W"),
     Erratum("Table 1, Census", "n_P and n_Q are exchanged", _census),
-    Erratum("App. C.1, Rice", "the text calls the 300 sampled rows public, the printed sizes count them as private",
+    Erratum("App. C.1, Rice", "the text calls the 300 sampled rows public, but the printed sizes count them as private",
             _rice),
-    Erratum("Sec. 6.1", "eta_P as printed is not a probability",
+    Erratum("Sec. 6.1", "the printed eta_P is not a probability",
             lambda: "on a grid of [0, 1]^2 the printed eta_P runs from {:.3f} to {:.3f}".format(*printed_eta_range())),
 )  # fmt: skip

@@ -22,15 +22,15 @@ CODE = (
 )
 
 CAUSES = (
-    Cause(f"{CODE}, with the cuts of the released code (variant released)", experiment=TABLE, method="lpct_"),
-    Cause(f"{CODE}, with the cuts of the released code (variant released)", experiment=TABLE, method="lpdt"),
-    Cause("the authors' code (variant released) uses the learning rate of the private pass for public steps, too, "
-          "searches four rates, and spends ε on each tensor of weights", method="psgd_"),
-    Cause("the authors' code (variant released) does not scale rows to length 1 and adds the noise for rows of length "
-          "d + 1, and the paper prints the same column at ε = 0.5 and 2", method="pglm"),
+    Cause(f"{CODE}. The variant released also has the cuts of the released code", experiment=TABLE, method="lpct_"),
+    Cause(f"{CODE}. The variant released also has the cuts of the released code", experiment=TABLE, method="lpdt"),
+    Cause("the authors' code (variant released) has one learning rate for private and public steps, searches four "
+          "rates, and spends ε on each tensor of weights", method="psgd_"),
+    Cause("the authors' code (variant released) does not scale rows to length 1, and adds the noise for rows of length "
+          "d + 1. The paper also prints the same column at ε = 0.5 and 2", method="pglm"),
     Cause("the authors' code (variant released) sets seed 1 inside fit, so that all replications have the same noise",
           experiment=TABLE, method="phist"),
-    Cause("the released LPCT-prune, like ours, stays below the printed curves, so that it cannot have made them",
+    Cause("the released LPCT-prune, like ours, stays below the printed numbers, so that it cannot have made them",
           method="lpct_prune"),
     Cause("our CT-Q has the numbers of the authors' saved log, not those of the printed table",
           experiment=TABLE, method="ct_q"),
@@ -41,11 +41,11 @@ CAUSES = (
 
 def _tables() -> Iterator[Interpretations]:
     """Yield the interpretations of Table 2: the text's, the authors' scripts, the released code."""
-    shallow = "the authors' scripts: a query of depth 2 in place of p0"
-    rates = "the authors' code: the same learning rate for public and private steps, searched over four values"
+    shallow = "the authors' scripts: a query of depth 2 in place of depth p0"
+    rates = "the authors' code: one learning rate for public and private steps, searched over four values"
     ten, next_best = (
         "ten candidate thresholds per feature",
-        "another of the best tenth of the features if the best cut leaves too few rows",
+        "if the best cut leaves too few rows, another of the best tenth of the features cuts the cell",
     )
     for words, base, default, scripts, difference, search in (
         ("LPCT (max-edge)", "lpct_max_edge", "[variant=text]", "published_tables", CODE, next_best),
@@ -60,21 +60,21 @@ def _tables() -> Iterator[Interpretations]:
             f"{ten}, and {next_best}",
         ),
         ("LPDT", "lpdt", "", "published_code", CODE, next_best),
-        ("PSGD-L", "psgd_linear", "", "published_code", rates, "ε for each tensor of weights, 2 ε in all"),
+        ("PSGD-L", "psgd_linear", "", "published_code", rates, "spends ε on each tensor of weights, 2 ε in all"),
         (
             "PSGD-N",
             "psgd_neural",
             "",
             "published_code",
             f"{rates}, and one width of the network",
-            "ε for each tensor of weights, 4 ε in all",
+            "spends ε on each tensor of weights, 4 ε in all",
         ),
     ):
-        also = search if base.startswith("psgd") else f"its cuts: {search}"
+        also = search if base.startswith("psgd") else f"has its own cuts: {search}"
         steps = [
             Step("the text", base + default, "text"),
             Step(difference, f"{base}[variant={scripts}]", "code", TRIED_TABLE, "scripts"),
-            Step(f"the authors' code, in addition {also}", f"{base}[variant=released]", "code"),
+            Step(f"the authors' code, which also {also}", f"{base}[variant=released]", "code"),
         ]
         if "prune" in base:
             authors = "the constants of the authors' code, and one query with the whole ε, without the flag"
@@ -84,7 +84,7 @@ def _tables() -> Iterator[Interpretations]:
         if base == "lpdt":
             steps.append(Step("CART in place of max-edge", "lpdt[rule=cart]", "tried"))
         unexplained = (
-            "the numbers of employ, employee and landcover, which the released code does not give"
+            "the numbers of employ, employee and landcover, which the released code does not reproduce"
             if "prune" in base
             else ""
         )
@@ -94,15 +94,15 @@ def _tables() -> Iterator[Interpretations]:
             "PGLM",
             "pglm",
             "a private release of moments",
-            "rows that are not scaled, classes 0 and 1 cut at 1/2, and the code's noise",
-            "the column at ε = 2, which repeats that at ε = 0.5",
+            "rows are not scaled, classes 0 and 1 are cut at 1/2, and the noise is the code's",
+            "the printed column at ε = 2, which repeats the column at ε = 0.5",
         ),
         (
             "PHIST",
             "phist",
-            "noise of each user, drawn anew in each replication",
+            "each user's noise is drawn anew in each replication",
             "seed 1 inside fit, and one draw for the sum of all users' noise",
-            "all other numbers, because the printed column rests on one draw of the noise",
+            "numbers that neither row meets, because the printed column rests on one draw of the noise",
         ),
     ):
         steps = [
@@ -128,7 +128,7 @@ def _figures() -> Iterator[Interpretations]:
                 "one_row_fifty",
             ),
             Step("the authors' script: 100 public rows", curve, "code", TRIED, "one_row"),
-            Step("the authors' code: cells are also cut as long as they hold a public row", curve, "code"),
+            Step("the authors' code: cells are cut as long as they hold a public row", curve, "code"),
         ),
     )
     yield Interpretations(
@@ -143,15 +143,21 @@ def _figures() -> Iterator[Interpretations]:
                 TRIED,
                 "one_row",
             ),
-            Step("the authors' code: cells are also cut as long as they hold a public row", prune, "code"),
+            Step("the authors' code: cells are cut as long as they hold a public row", prune, "code"),
             Step("the constants printed in Algorithm 2", f"{prune}[constants=paper]", "tried", TRIED, "constants"),
-            Step("exact variances in place of the bounds", f"{prune}[constants=exact]", "tried", TRIED, "constants"),
+            Step(
+                "exact variances in place of the bounds in Algorithm 2's constants",
+                f"{prune}[constants=exact]",
+                "tried",
+                TRIED,
+                "constants",
+            ),
         ),
-        unexplained="the curve at ε = 1000 (see the bounds)",
+        unexplained="the curve at ε = 1000, which our data rule out (see below)",
     )
     for name, words in (("4a", "4(a)"), ("4b", "4(b)"), ("5c", "5(c)")):
         steps = [
-            Step("the text: tighter constants, no flag", f"{prune}[variant=tight_no_flag]", "text"),
+            Step("the text: tighter constants, and no flag", f"{prune}[variant=tight_no_flag]", "text"),
             Step("the authors' code", prune, "code"),
         ]
         yield Interpretations(
@@ -159,7 +165,7 @@ def _figures() -> Iterator[Interpretations]:
             (f"lpct/figure{name}",),
             prune,
             tuple(steps),
-            unexplained="LPCT-prune is not reproducible from what was released",
+            unexplained="the curves of LPCT-prune, which the released code does not reproduce",
         )
     for name, words in (("4a", "4(a)"), ("4b", "4(b)"), ("4c", "4(c)"), ("5a", "5(a)"), ("7c", "7(c)")):
         steps = [Step("the text", f"{curve}[variant=text]", "text"), Step("the authors' code", curve, "code")]
@@ -190,10 +196,10 @@ def private_votes_stay_out(results: Results) -> str:
     public = printed_cells("lpct/figure6b")
     public = public[(public["method"] == "lpct_q") & (public["x"] == N_PUBLIC)]["published"].iloc[0]
     return (
-        f"at depth {top['x']:g} a leaf needs {share:.1f} times its average of {mean:.0f} users, which is "
-        f"{(share - 1) * np.sqrt(mean):.0f} standard deviations more. Without private votes and with {N_PUBLIC} public "
-        f"rows, LPCT-Q is printed at {public:g} (Figure 6(b)). LPCT-prune has {ours.iloc[0]:.3f} here and "
-        f"{top['published']:g} in print"
+        f"at depth {top['x']:g} a leaf needs {share:.1f} times the average of {mean:.0f} users, which is "
+        f"{(share - 1) * np.sqrt(mean):.0f} standard deviations above the average. LPCT-Q, which has no private votes, "
+        f"has {public:g} in print with {N_PUBLIC} public rows (Figure 6(b)). LPCT-prune has {ours.iloc[0]:.3f} here "
+        f"and {top['published']:g} in print"
     )
 
 
@@ -220,11 +226,11 @@ def printed_public_tree(results: Results) -> str:
 
 INTERPRETATIONS = (*_tables(), *_figures())
 BOUNDS = (
-    Bound("Figure 7(b), ε = 1000", "with the released code's constants, only cells with at least twice the average "
-          "number of users use private votes, so that nearly all leaves predict from public rows alone",
+    Bound("Figure 7(b), ε = 1000", "under the released code's constants, a cell uses private votes only if it has at "
+          "least twice the average number of users. Hence nearly all leaves predict from public rows alone",
           private_votes_stay_out, ({"artifact": "lpct/figure7b", "epsilon": 1000.0},)),
-    Bound("Table 2, CT-Q", "CT-Q reads public rows alone and uses no randomness, so that the same rows give the same "
-          "number, and the authors' saved log has our number", printed_public_tree,
+    Bound("Table 2, CT-Q", "CT-Q reads public rows alone and uses no randomness. Hence the same rows give the same "
+          "number. The authors' saved log has our number", printed_public_tree,
           ({"artifact": TABLE, "method": "ct_q"},)),
 )  # fmt: skip
 TOLERANCES = dict.fromkeys(FIGURES, Tolerance(0.015)) | {TABLE: Tolerance(CELL_WITHIN)}

@@ -1,7 +1,6 @@
 """The papers' theorems on trial: one row per case, one picture per paper; letter T."""
 
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -62,44 +61,6 @@ def draw(table: pd.DataFrame, beside: pd.DataFrame, folder: Path, leaf: str) -> 
         style.save(figure, folder, leaf)
 
 
-#: Short words of the committed tables, which are keys there -> words of the page; patterns of :mod:`re`.
-WORDS = {
-    r"places resolved": "points resolved",
-    r"^it falls": "the risk falls",
-    r" beside ": " against ",
-    r"ε as N": "ε against N",
-    r"(full CDP) as (label CDP)": r"\1 against \2 (equal)",
-    r"p = 2: as without privacy": "p = 2: against no privacy (equal)",
-    r"order of (.*) in (.*)": r"exponent of \2 in \1",
-    r"over p n d": "divided by p n d",
-    r"^as n": "grow like n",
-    r"lowest of (\d+) methods over": r"lowest error of \1 methods, divided by",
-    r"floor (\S+), lowest (\w+); an optimal method that spends": r"two-point value \1, lowest error of \2; an optimal "
-    "method that spends ε =",
-    r"variance of GRR over bits'": "variance of GRR divided by that of bit reports",
-    r"W at a cut feature, read off V.*": "users whose mask W at a cut feature is guessed correctly from V",
-    r"share of users; (.*); a guess is right in": r"share of users over \1; a random guess is right for",
-    r"cells of (\d+) in": r"cells (of \1) in",
-    r"where there is none": "without such a cell",
-    r"share outside,": "share of estimates outside the bound:",
-    r"with probability 3": "with probability at most 3",
-    r"by Laplace noise": "with Laplace noise:",
-    r"^lag of PSGD-L behind (.*) that PSGD-N, not linear, makes up": r"share of PSGD-L's lag behind \1 that the "
-    "nonlinear PSGD-N makes up",
-    r"at least half is asked for": "the share should be at least half",
-    r"where it is largest": "where this lag is largest",
-    r"\(i\) (.*) where Q dominates; \(ii\) to the power (.*) where P does": r"rate \1 if public data (Q) dominate; "
-    r"rate of L-T1 to the power \2 if private data (P) dominate",
-}
-
-
-def in_words(text: str) -> str:
-    """Return a cell of a committed table in the words of the page."""
-    for short, words in WORDS.items():
-        text = re.sub(short, words, text)
-    return text
-
-
 def number(value: float) -> str:
     """Return a number with three digits, or a dash for NaN."""
     return "–" if math.isnan(value) else f"{float(f'{value:.3g}'):,.9g}".replace("-", "−")
@@ -109,7 +70,7 @@ def _found(row: Any) -> str:
     """Format the measured value with its interval, and the theorem's value or the end of the allowed range."""
     if row["outcome"] == NOT_JUDGED:
         return "–"
-    ours, theirs = number(row["ours"]), f"for {number(row['expected'])}"
+    ours, theirs = number(row["ours"]), f"(theorem {number(row['expected'])})"
     if row["low"] < row["high"]:
         ours += f" [{number(row['low'])}, {number(row['high'])}]"
     if row["kind"] == "exact":
@@ -126,8 +87,6 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
     table = first.merge(second[[*THEOREM_KEYS, "outcome"]], on=THEOREM_KEYS, how="left", suffixes=("", "_beside"))
     text = ["regime", "over", "slopes", "remark", "outcome_beside"]
     table[text] = table[text].astype(object).where(table[text].notna(), "")
-    named = ["judged", "over", "remark", "states"]
-    table[named] = table[named].map(in_words)
     table.loc[table.duplicated(["theorem", "source", "states"]), "states"] = ""
     rows = []
     for row in table.to_dict("records"):
@@ -136,15 +95,15 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
         outcome = (row["outcome"], row["judged"], row["outcome_beside"] or "–", number(row["power"]))
         rows.append((f"{row['theorem']} {row['source']}", *outcome, _found(row), where, beside, row["states"]))
     heads = (
-        *("theorem", "outcome", "case", f"outcome, seed {FRESH[1]}", "power", "ours [95 %] for the theorem's value"),
+        *("theorem", "outcome", "case", f"outcome, seed {FRESH[1]}", "power", "ours [95 %] (theorem or bound)"),
         *("term, and points used", "exponents, remarks", "statement"),
     )
     tables = [PlainTable(f"{len(first)} cases.", heads, tuple(rows))]
     if (folder / WORTH_FILE).is_file():
         texts = tuple(tuple(map(number, row)) for row in pd.read_csv(folder / WORTH_FILE).to_numpy())
         legend = (
-            "Private rows that LPCT-P needs to be as accurate as LPCT-Q with n_Q public rows. “Low” and “high” are the "
-            "ends of the 95 % bootstrap interval."
+            "The column “private rows” has the number of rows with which LPCT-P is as accurate as LPCT-Q with n_Q "
+            "public rows. “Low” and “high” are the ends of the 95 % bootstrap interval."
         )
         tables.append(PlainTable(legend, ("γ", "n_Q", "ε", "private rows", "low", "high"), texts))
     return tables
@@ -152,26 +111,29 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
 
 LEAD = (
     "A theorem states an order: the excess risk falls like a power of an effective sample size. We judge how the "
-    "exponent depends on one quantity. A case such as “d: 1 against 2” is the exponent at d = 1 minus the exponent "
-    "at d = 2, measured on the same replications. We use only points of the axis that are in range and resolved. “In "
-    "range”: the theorem's own inequality holds. “Resolved”: the method's excess risk is above its noise and less "
-    "than half of the best constant's. A case with fewer than three such points is not judged; “first” and “second” "
-    "then name its two exponents.",
-    "The two nearest other statements are no dependence and twice the dependence. “Seen”: the 95 % interval of the "
-    "difference lies between these two values and excludes both. “Opposite here”: the interval lies below both. “Not "
-    "seen”: neither is so, although the power is at least 80\u00a0%. “Cannot decide”: neither is so, and the power "
-    "is lower. “As stated”: an exponent is within 0.05 of the theorem's; “slower here” and “faster here”: it is "
-    "smaller or larger. “Holds” and “fails” are for exact statements; only exact statements can fail.",
-    "Power is the smaller of two shares. The first is the share of trials, simulated under the theorem, that exclude "
-    "the other statements. The second is the share of simulated repetitions of this run that have the same outcome. "
-    "The repetitions keep this run's misfit at finite n.",
-    "Sizes, budgets and thresholds were chosen under seed 2025. The outcomes are those of seed 2028; a column has "
-    "those of seed 2029. The column “exponents, remarks” has the two exponents of a case, each with the theorem's "
-    "exponent in brackets. In H-T3, W is the mask of protected features and V the set of cells compatible with a "
-    "user's report. In lower bounds, the two-point value is the smallest mean excess risk that any method can "
-    "have on the distributions of the theorem's proof. A private method significantly below it has a leak "
-    "(lpbench rates METHOD). “Would be seen”: the check detects, with a power of 80\u00a0%, an optimal method that "
-    "secretly spends this ε.",
+    "exponent of this power depends on one quantity. For example, the case “d: 1 against 2” is the exponent at d "
+    "= 1 minus the exponent at d = 2, measured on the same replications. An exponent is measured over points "
+    "(sample sizes or budgets) that are in range and resolved. “In range”: the theorem's own inequality holds. "
+    "“Resolved”: the method's excess risk is above its noise and less than half of the best constant's. A case "
+    "is not judged if its first or second exponent has fewer than three such points.",
+    "We compare the theorem with two other statements: no dependence and twice the dependence. “Seen”: the 95 % "
+    "interval of the difference lies between the values of these two statements, and the power is at least 80\u00a0%. "
+    "“Opposite here”: the interval lies below both values. “Not seen”: the interval lies elsewhere, although the "
+    "power is at least 80\u00a0%. “Cannot decide”: the interval is not below both values, and the power is lower than "
+    "80\u00a0%. “As stated”: an exponent is within 0.05 of the theorem's exponent. “Slower here” and “faster here”: "
+    "the exponent is smaller or larger than that. “Holds” and “fails” are for exact statements. Only exact "
+    "statements can fail.",
+    "Power is the smaller of two shares of simulated runs. The first is the share of runs, simulated under the "
+    "theorem, that exclude the other statements. The second is the share of repetitions of our run that have the "
+    "same outcome. These repetitions keep our run's deviation from the theorem at finite n.",
+    "We chose sizes, budgets and thresholds under seed 2025. The outcomes are those of seed 2028; one column has "
+    "the outcomes of seed 2029. The column “exponents, remarks” has the two exponents of a case, each with the "
+    "theorem's exponent in brackets. In H-T3, W is the mask of protected features, and V is the set of cells "
+    "compatible with a user's report. In H-T5 and L-T5, p is the depth of the tree, t the number of bins and s "
+    "the number of protected features. In lower bounds, the two-point value is the smallest mean excess risk "
+    "that any method can have on the distributions of the theorem's proof. A private method with a significantly "
+    "smaller risk has a leak (lpbench rates METHOD). “Would be seen”: with a power of 80\u00a0%, the check detects an "
+    "optimal method that secretly spends this ε.",
 )
 NAMES = [f"theory/{leaf}" for leaf in CASES]
 

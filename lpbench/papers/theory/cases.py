@@ -23,7 +23,10 @@ from lpbench.papers.theory.theorems import LPCT_ORDER, Case, Row, trial
 from lpbench.reporting.evidence import Evidence
 
 UPPER = "(n ε² / log n)^(−2α / (2α + d + s*))"
-PRUNED = "LPCT-prune: (i) δ^(α(β + 1) / d) where Q dominates; (ii) to the power (α + d) / (1 + d) where P does"
+PRUNED = (
+    "LPCT-prune: the rate of L-T1 if public data (Q) dominate; the rate of L-T1 to the power (α + d) / (1 + d) if "
+    "private data (P) dominate"
+)
 CLASSES = "(N (ε² ∧ 1) / ln K)^(−β(γ + 1) / (2β + d))"
 CENTRAL = "N^(−β(γ + 1) / (2β + d)) + (ε N)^(−β(γ + 1) / (β + d))"
 NUMBERS = "(N (ε² ∧ 1))^(−2β / (2β + d))"
@@ -48,7 +51,7 @@ CASES: dict[str, list[Case]] = {
         ("α: 1 against ½, s* = d = 1", "s1", "rough"),
         ("α: 1 against ½, s* = 0, d = 1", "s0", "rough_s0"),
         ("d: 1 against 2, s* = 0, α = 1", "s0", "s0_d2"),
-        ("ε² beside n, s* = d = 1, α = 1", "s1_budget", "s1"),
+        ("ε² against n, s* = d = 1, α = 1", "s1_budget", "s1"),
     ),
     "lpct": [
         *cases(
@@ -56,10 +59,17 @@ CASES: dict[str, list[Case]] = {
             ("γ: ½ against 2, over n_Q", "public_05", "public_2"),
             ("γ: ½ against 5, over n_Q", "public_05", "public_5"),
             ("n_Q (γ = ½) against n_P", "public_05", "private"),
-            ("ε² beside n_P", "private_budget", "private"),
+            ("ε² against n_P", "private_budget", "private"),
         ),
-        Case("L-T5", "Th. 7", PRUNED, "it falls with n_Q, where Q dominates", "prune_public", resolves=False),
-        Case("L-T5", "Th. 7", PRUNED, "it falls with n_P, where P dominates", "prune_p"),
+        Case(
+            "L-T5",
+            "Th. 7",
+            PRUNED,
+            "the risk falls as n_Q grows, where public data (Q) dominate",
+            "prune_public",
+            resolves=False,
+        ),
+        Case("L-T5", "Th. 7", PRUNED, "the risk falls as n_P grows, where private data (P) dominate", "prune_p"),
     ],
     "label_dp": [
         *cases(
@@ -77,21 +87,45 @@ CASES: dict[str, list[Case]] = {
             *("Z-T3", "Th. 6, Table I", NUMBERS),
             ("label LDP against full LDP", "means", "means_full"),
             ("β: 1 against ½", "means_smooth", "means"),
-            ("ε² beside N", "means_budget", "means"),
+            ("ε² against N", "means_budget", "means"),
         ),
         *cases(
             *("Z-T4", "Th. 8", CENTRAL_NUMBERS),
             ("label CDP against label LDP", "means_central", "means"),
-            ("ε as N", "central_budget", "means_central", 2 / 3),
+            ("ε against N (equal exponents)", "central_budget", "means_central", 2 / 3),
         ),
         *cases(
             *("Z-T5", "Th. 10", TAILS),
             ("p: 16 against 2", "tails_16", "tails_2"),
             ("p: 4 against 2", "tails_4", "tails_2"),
         ),
-        Case("Z-T6", "Th. 12", CENTRAL_TAILS, "p = 2: as without privacy", "tails_central", "tails_plain", 0.1),
-        Case("Z-T7", "Th. 13", CENTRAL, "full CDP as label CDP", "votes_cdp", "votes_central", 1 / 6),
-        Case("Z-T8", "Th. 14", CENTRAL_NUMBERS, "full CDP as label CDP", "means_cdp", "means_central", 1 / 6),
+        Case(
+            "Z-T6",
+            "Th. 12",
+            CENTRAL_TAILS,
+            "p = 2: private against non-private (equal exponents)",
+            "tails_central",
+            "tails_plain",
+            0.1,
+        ),
+        Case(
+            "Z-T7",
+            "Th. 13",
+            CENTRAL,
+            "full CDP against label CDP (equal exponents)",
+            "votes_cdp",
+            "votes_central",
+            1 / 6,
+        ),
+        Case(
+            "Z-T8",
+            "Th. 14",
+            CENTRAL_NUMBERS,
+            "full CDP against label CDP (equal exponents)",
+            "means_cdp",
+            "means_central",
+            1 / 6,
+        ),
     ],
 }
 

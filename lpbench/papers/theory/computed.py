@@ -23,8 +23,8 @@ def coverage_rows(seed: int) -> Iterator[Row]:
         yield Row(
             "L-T4",
             "Prop. 6",
-            "|η̃ − E η̂| > r_k with probability 3 / (n_P + n_Q)²",
-            f"share outside, {name}",
+            "|η̃ − E η̂| > r_k with probability at most 3 / (n_P + n_Q)²",
+            f"share of estimates outside the bound: {name}",
             bound,
             (0.0, bound),
             share,
@@ -46,11 +46,11 @@ def reason_rows(letter: str) -> Iterator[Row]:
         yield exact(
             "H-E1",
             "§5.2",
-            "AdHistOfTree is better in some cases, largely since HistOfTree's grid is incomplete",
-            f"cells of {len(means)} in which AdHistOfTree is better",
+            "AdHistOfTree is sometimes better than HistOfTree, mainly because HistOfTree's grid is incomplete",
+            f"table cells (of {len(means)}) in which AdHistOfTree has a smaller error than HistOfTree",
             (1.0, math.inf),
             sum(a < b for a, b in means),
-            "personalized masks; where there is none, a finer grid has nothing to explain",
+            "personalized masks; without such a cell, the incomplete grid explains nothing",
         )
         return
     table = results.table("lpct/table2", 8.0, "", ("lpct_cart", "psgd_linear", "psgd_neural"))
@@ -61,24 +61,24 @@ def reason_rows(letter: str) -> Iterator[Row]:
     yield Row(
         "L-E1",
         "§7.3",
-        "linear classifiers are poor on some data sets, since these are not linear",
-        "lag of PSGD-L behind LPCT (CART) that PSGD-N, not linear, makes up",
+        "linear classifiers are poor on some data sets because these data sets are not linear",
+        "share of the gap between PSGD-L and LPCT (CART) that the nonlinear PSGD-N closes",
         0.5,
         (0.5, math.inf),
         float(share.mean()),
         float(share.std(ddof=1)) / math.sqrt(len(share)),
         len(share) - 1,
         kind="exact",
-        over=f"{table.datasets[worst]}, ε = 8, where it is largest",
-        remark="same mechanism and budget; at least half is asked for",
+        over=f"{table.datasets[worst]}, ε = 8, where this gap is largest",
+        remark="PSGD-L and PSGD-N have the same mechanism and budget; the share should be at least half",
     )
 
 
 #: Method -> theorem, section, messages, what its paper says of a report, and the order of growing its tree.
 COSTS = {
-    "histoftree_max_edge": ("H-T5", "A.2", 2, "d + 1 reals, then t^s 2^p bools", "O(p n d)"),
-    "lpct_max_edge": ("L-T5", "§4.2", 1, "2^p pairs of reals", "O(p n_Q d)"),
-    "lpct_prune_max_edge[terminate=true]": ("L-T5", "§5.2", 2, "2^p pairs of reals", ""),
+    "histoftree_max_edge": ("H-T5", "A.2", 2, "d + 1 real numbers, then t^s 2^p booleans", "O(p n d)"),
+    "lpct_max_edge": ("L-T5", "§4.2", 1, "2^p pairs of real numbers", "O(p n_Q d)"),
+    "lpct_prune_max_edge[terminate=true]": ("L-T5", "§5.2", 2, "2^p pairs of real numbers", ""),
 }
 
 
@@ -112,12 +112,26 @@ def cost_rows(letter: str) -> Iterator[Row]:
         if not theorem.startswith(letter):
             continue
         run, title = recorded_run(estimator_of(method), 1.0).randomizer, catalog.method(method).title
-        bits = f"counted: {run.bits_up:g} bits in the audit's sample"
+        bits = f"a user sends {run.bits_up:g} bits in the audit's sample"
         counted = [
-            ("messages", f"{most} message{'s' * (most > 1)} a user: {says}", most, float(len(run.messages)), bits)
+            (
+                "messages of a user",
+                f"{most} message{'s' * (most > 1)} a user: {says}",
+                most,
+                float(len(run.messages)),
+                bits,
+            )
         ]
         if order:
-            counted += [("labels read to grow a tree, over p n d", order, 1, most_read, f"as {', '.join(powers)}")]
+            counted += [
+                (
+                    "labels read to grow a tree, divided by p n d",
+                    order,
+                    1,
+                    most_read,
+                    f"the number of labels read grows like {', '.join(powers)}",
+                )
+            ]
         for what, states, bound, count, remark in counted:
             yield exact(theorem, source, states, f"{title}: {what}", (0.0, bound), count, remark)
 
@@ -138,11 +152,11 @@ def mask_rows() -> Iterator[Row]:
     yield exact(
         "H-T3",
         "§3.4 (ii)",
-        "random cuts eliminate the risk of W",
-        "W at a cut feature, read off V (the compatible cells)",
+        "random cuts eliminate the privacy risk of the mask W",
+        "share of users whose mask W at a cut feature is guessed correctly from V",
         (0.0, 0.5),
         agreement,
-        "share of users; all masks of 3 features, random cuts; a guess is right in 0.5",
+        "random cuts, all masks of 3 features; a random guess is right for a share of 0.5",
     )
 
 
@@ -163,12 +177,12 @@ def response_rows() -> Iterator[Row]:
         "L-T2",
         "Th. 3, 4",
         "randomized response mitigates the gap between (e^ε − 1)² and ε²",
-        "order of a vote's information in e^ε − 1",
+        "exponent of e^ε − 1 in the information of a vote",
         2.0,
         found=by_bits,
         kind="order",
         over="ε = 4 to 16",
-        remark=f"by Laplace noise {by_laplace:.2f}",
+        remark=f"with Laplace noise, this exponent is {by_laplace:.2f}",
     )
 
 
@@ -180,7 +194,15 @@ def grr_rows() -> Iterator[Row]:
     p, q = grr_probabilities(sizes, epsilon / 2)
     ratio = q * (1 - q) / (p - q) ** 2 / _bit_variance(epsilon)
     states = "GRR is better for few compatible cells, and its variance grows with |V|"
-    remark = f"variances of a cell without users, exact; GRR's is smaller up to |V| = {sizes[ratio < 1].max()}"
-    yield exact("H-T4", "A.1", states, "variance of GRR over bits', |V| = 8, ε = 4", (0.0, 1.0), ratio[2], remark)
+    remark = f"exact variances for a cell without users; GRR has the smaller one up to |V| = {sizes[ratio < 1].max()}"
+    yield exact(
+        "H-T4",
+        "A.1",
+        states,
+        "variance of GRR divided by that of bit reports, |V| = 8, ε = 4",
+        (0.0, 1.0),
+        ratio[2],
+        remark,
+    )
     growth, over = float(loglog_slope(sizes[5:], ratio[5:])), f"|V| = {sizes[5]} to {sizes[-1]:,}"
-    yield Row("H-T4", "A.1", states, "order of GRR's variance in |V|", 1.0, found=growth, kind="order", over=over)
+    yield Row("H-T4", "A.1", states, "exponent of |V| in GRR's variance", 1.0, found=growth, kind="order", over=over)

@@ -16,6 +16,7 @@ from lpbench.datasets.label_dp import sign_cubes, three_point
 from lpbench.members import bare_name, member
 from lpbench.papers.label_dp.rates import facts
 from lpbench.papers.theory.theorems import LPCT_ORDER, Row
+from lpbench.reporting.printed_names import method_title
 
 
 def two_point(
@@ -150,7 +151,7 @@ def order_rows(letter: str) -> Iterator[Row]:
             f"{letter}-L1",
             source,
             states,
-            f"order of the exact two-point value in {axis}",
+            f"exponent of {axis} in the exact two-point value",
             power * e,  # d = 1, alpha = beta = gamma = 1
             found=-float(loglog_slope(x, np.array(values))),
             kind="order",
@@ -209,12 +210,14 @@ def floor_row(model: str, tried: Sequence[Curve], settings: int = 1) -> Row:
     number = 1 if letter in LOWER else 5 - 4 * shape["classes"] + 4 * bool(shape["moment"]) + 2 * (model == "label_cdp")
     # Bonferroni: an interval at 95 % that holds for the lowest of all tried
     wide = scipy.stats.t.isf(0.025 / (settings * len(tried)), freedom) / scipy.stats.t.isf(0.025, freedom)
-    seen = f"an optimal method that spends {leak:.2f} would be seen" if leak < 64 else "more would not be seen"
+    seen = (
+        f"an optimal method that spends ε = {leak:.2f} would be seen" if leak < 64 else "no larger budget would be seen"
+    )
     return Row(
         f"{letter}-L{number // 2 + 1}",
         LOWER.get(letter, f"Th. {number}"),
-        "no method's mean over hypotheses lies below the two-point value",
-        f"lowest of {len(tried)} methods over the two-point value, ε = {epsilon:g}",
+        "no method's mean error over the hypotheses is below the two-point value",
+        f"lowest error of {len(tried)} methods, divided by the two-point value, ε = {epsilon:g}",
         1.0,
         (1.0, math.inf),
         float(values[lowest].mean()),
@@ -222,5 +225,5 @@ def floor_row(model: str, tried: Sequence[Curve], settings: int = 1) -> Row:
         freedom,
         kind="exact",
         over=f"n = {n:,}",
-        remark=f"floor {floor:.3g}, lowest {tried[lowest].base}; {seen}",
+        remark=f"two-point value {floor:.3g}; {method_title(tried[lowest].base, {})} has the lowest error; {seen}",
     )

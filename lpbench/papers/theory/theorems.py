@@ -44,7 +44,7 @@ FEWEST = 3
 TRIALS_DRAWN = 4000
 #: LPCT's simulation: Hölder exponent, dimension, margin (P(|eta - 1/2| < t) is of order t^10 but for logarithms).
 ALPHA, DIMENSION, MARGIN = 0.1, 2, 10.0
-LPCT_ORDER = "(n_P ε² + n_Q^((2α + 2d) / (2γα + d)))^(−α(β + 1) / (2α + 2d)), but for logarithms"
+LPCT_ORDER = "(n_P ε² + n_Q^((2α + 2d) / (2γα + d)))^(−α(β + 1) / (2α + 2d)), up to logarithms"
 
 
 @dataclass(frozen=True)
@@ -299,13 +299,15 @@ def trial(case: Case, lines: Sequence[Curve], table: pd.DataFrame, experiment: E
         clear = resolved(line, constant, table, experiment) if case.resolves else np.ones(len(line.x), dtype=bool)
         places = longest(clear & (regime != exponents.OUTSIDE_RANGE))
         if places.sum() < FEWEST:
-            why.append(f"{side}{clear.sum()} of {len(clear)} places resolved, {sum(regime != 'outside')} in range")
+            why.append(
+                f"{side}{clear.sum()} of {len(clear)} points are resolved, {sum(regime != 'outside')} are in range"
+            )
             continue
         judged = line.between(line.x[places].min(), line.x[places].max())
         slope, e = -float(loglog_slope(judged.x, judged.mean)), stated.exponent()
         legs.append((sign, stated, judged))
         regimes.update(regime[places])
-        slopes.append(f"{round(slope, 2) + 0.0:.2f} ({e + 0.0:.2f}, {level(slope, e)})")
+        slopes.append(f"{round(slope, 2) + 0.0:.2f} (theorem {e + 0.0:.2f}, {level(slope, e)})")
         over.append(f"{AXES[axis]} = {judged.x[0]:,.7g} to {judged.x[-1]:,.7g}")
     if why:
         return Row(*statement, math.nan, unjudged="; ".join(why))

@@ -72,7 +72,7 @@ def said(rows: pd.DataFrame, what: str = "The artifact") -> list[str]:
         if (m := counts(numbers[numbers["class"] != ""]))["compared"]:
             others = f"{m['equivalent']:,} of {m['compared']:,} numbers are equivalent"
             under += f". With {SETTINGS.get(name, name)}, {others}"
-    return [*lines, f"These counts are under {under}."]
+    return [*lines, f"These counts are for {under}."]
 
 
 def why(
