@@ -24,10 +24,10 @@ _FIELD = re.compile(r"^((?: {4}#: .*\n)*) {4}(\w+): ([^#=\n]*?)(?: = .*?)?(?:  #
 HEAD = """\
 # Every key of a configuration file
 
-This page lists every key of the files of a study: experiments, methods, masks and data sets. Parentheses contain the
-type and the default of a key. A file with an unknown key, a missing key or an impossible value is refused before
-anything runs; the error names the key. Put your own files into `lpbench_plugins/` ([tutorial](tutorial.md)); `conf/`
-and `datasets/` have examples of all kinds. `python scripts/write_keys.py` writes this page from the schemas.
+This page lists the keys of the YAML files of experiments, methods, masks and data sets, and of the command line.
+Parentheses after a key contain its type and its default. lpbench refuses a file with an unknown key, a missing key or
+an invalid value before anything runs; the error names the key. Put your own files into `lpbench_plugins/`
+([tutorial](tutorial.md)); the folders `conf/` and `datasets/` contain examples.
 """
 
 
@@ -44,7 +44,7 @@ def page() -> str:
         "## Experiment: `experiments/<folder>/<name>.yaml`\n",
         _of_schema(Experiment),
         "### An entry of `groups`\n",
-        "All combinations of its data sets, masks, methods and budgets are run.\n",
+        "An entry runs all combinations of its data sets, masks, methods and budgets.\n",
         _of_schema(Group),
         "## Method: `methods/<name>.yaml`\n",
         _of_schema(Method),
@@ -54,7 +54,7 @@ def page() -> str:
         _of_schema(Manifest, without=("name", "folder")),
         "### `sources`\n",
         _list(sources),
-        "`format`, `columns` and `options` may be left out.\n",
+        "The keys `format`, `columns` and `options` are optional.\n",
         *_mapping("format", keys.FORMAT),
         *_mapping("rows", keys.ROWS, "a list of steps, each with one of"),
         *_mapping("public", keys.PUBLIC, "one of"),
@@ -65,11 +65,11 @@ def page() -> str:
         *_mapping("openml", keys.OPENML),
         *_mapping("fingerprint", keys.FINGERPRINT, "written by `lpbench new dataset`"),
         "### Parameters: `dataset.params.<key>=...`, or `name[key=value]` in an experiment\n",
-        "Synthetic families take the parameters listed under `params` in their manifest; other data sets these:\n",
+        "The manifest of a synthetic family lists parameters under `params`. Other data sets have these parameters:\n",
         _list((f"`{k}`", _value(v), text) for k, (v, text) in REAL.items()),
         "## The command line: `lpbench key=value`\n",
-        "`dataset`, `mask`, `method`, `experiment`, `runner` and `tracking` choose a file by its name; a key below\n"
-        "them, such as `method.params.depth=3`, changes one value.\n",
+        "`dataset`, `mask`, `method`, `experiment`, `runner` and `tracking` select a file by its name. A longer key,\n"
+        "such as `method.params.depth=3`, changes one value of the file.\n",
         _of_schema(Config),
         "### `runner`\n",
         _of_schema(Runner),

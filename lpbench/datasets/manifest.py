@@ -58,48 +58,48 @@ class Manifest:
     title: str  #: Printed name.
     task: str  #: {"regression", "classification"}
     paper: str = ""  #: "H" (HistOfTree), "L" (LPCT) or empty.
-    role: str = ""  #: {"", "development", "held_out", "sealed"}: Empty for the sets of the papers, and your own.
-    published: dict = field(default_factory=dict)  #: Sizes the paper prints.
-    origin: str = ""  #: Where the data come from.
-    license: str = ""  #: What they may be used for.
-    openml: dict = field(default_factory=dict)  #: The same data at OpenML.
-    notes: str = ""  #: What a user should know.
-    sources: tuple[dict, ...] = ()  #: Where the raw files may be found, in the order they are tried.
-    columns: tuple[str, ...] = ()  #: Names of the raw columns, by position (empty: the header of the file).
-    raw_rows: int | None = None  #: Number of rows of the complete raw file, if partial copies exist.
+    role: str = ""  #: {"", "development", "held_out", "sealed"}: Empty for the papers' sets and your own.
+    published: dict = field(default_factory=dict)  #: Numbers of rows and features that the paper prints.
+    origin: str = ""  #: Origin of the data.
+    license: str = ""  #: License of the data.
+    openml: dict = field(default_factory=dict)  #: The same data set at OpenML.
+    notes: str = ""  #: Remarks for users.
+    sources: tuple[dict, ...] = ()  #: Places of the raw files, in the order in which they are tried.
+    columns: tuple[str, ...] = ()  #: Names of the raw columns in their order; empty: the file's header has them.
+    raw_rows: int | None = None  #: Number of rows of the complete raw file; a file with another number is refused.
     rows: tuple[dict, ...] = ()  #: Steps that choose the rows.
-    public: dict | None = None  #: Which rows are public; without it, none.
-    #: Raw column that names the person or household of a row, where one has several rows. Splits keep them together.
+    public: dict | None = None  #: Rule for the public rows; without this key no row is public.
+    #: Raw column that names the person or household of a row, if some have several rows. A split keeps the rows of one
+    #: person together.
     unit: str = ""
     target: str | dict = ""  #: The label.
-    features: tuple[str | dict, ...] | dict = ()  #: The columns of the table.
-    #: Name -> columns that carry the same information and are protected together. The levels of a one-hot column form
-    #: a group by themselves, named after the column.
+    features: tuple[str | dict, ...] | dict = ()  #: Features of the table.
+    #: Group -> columns with the same information, which a user protects together. The columns of a one-hot feature form
+    #: a group without an entry here; the group has the feature's name.
     groups: dict = field(default_factory=dict)
-    #: Splits the test rows into two groups, those with ``column`` > ``above`` and the others, for
-    #: ``metric=worst_group`` and ``group_gap``; ``title`` names the attribute. Never used in training.
+    #: Two groups of test rows: rows with ``column`` > ``above``, and the others. The metrics ``worst_group`` and
+    #: ``group_gap`` compare the groups; training does not use them. ``title`` names the attribute.
     group: dict = field(default_factory=dict)
-    #: ``order`` (names of features or groups, most sensitive first, then the rest in column order; or the word
-    #: ``columns``, for column order) with its ``reason``; ``importance``: an order by importance in a forest on all
-    #: rows (``RandomForestRegressor(random_state=0)``), for ``sensitivity=importance``.
+    #: Order of the features by sensitivity; and by importance in a forest on all rows
+    #: (``RandomForestRegressor(random_state=0)``). See below.
     sensitivity: dict = field(default_factory=dict)
-    #: Range of the label: minimum and maximum of the full file, by which labels are scaled in the printed tables. That
-    #: they are public is an assumption of those tables.
+    #: Minimum and maximum of the label in the full file. The printed tables scale labels by this range, and so assume
+    #: that it is public.
     y_range: tuple[float, float] | None = None
-    #: Range of the scale of measurement, where there is one: known without the data. Wider than ``y_range``.
+    #: Range of the label's scale of measurement, which is known without the data and contains ``y_range``.
     scale: tuple[float, float] | None = None
-    #: Public bounds of features, for ``scaling=bounds``: ``known`` (without the data; needs a ``reason``), or else
-    #: ``file`` (from the data, rounded outward). Features that the manifest codes need none.
+    #: Public bounds of features, for ``scaling=bounds`` (see below). A feature with ``map`` or ``one_hot`` needs none.
     bounds: dict = field(default_factory=dict)
-    fingerprint: dict = field(default_factory=dict)  #: Sizes and hashes of the table, which every source must give.
-    #: ``package.module:function`` of a synthetic family, in place of ``sources``. The function takes ``(streams,
-    #: params, replication)`` and returns a Problem without mask.
+    fingerprint: dict = field(default_factory=dict)  #: Sizes and hashes that the table of every source must have.
+    #: ``package.module:function`` that draws a synthetic data set, in place of ``sources``. The function takes
+    #: ``(streams, params, replication)`` and returns a ``Problem`` without a mask.
     synthetic: str = ""
-    params: dict = field(default_factory=dict)  #: Parameters of the family and their defaults.
-    #: ``n_train``, ``n_test``, ``n_features``, ``n_public``: a number or the name of the parameter that holds it.
+    params: dict = field(default_factory=dict)  #: Parameters of the synthetic family, with defaults.
+    #: ``n_train``, ``n_test``, ``n_features`` and ``n_public``: each is a number, or the name of the parameter that is
+    #: this number.
     shape: dict = field(default_factory=dict)
-    metric: str = ""  #: Default ``mse`` for regression, ``accuracy`` for classification.
-    #: Name that keys the random streams (default: ``name``); families with the same value share their draws.
+    metric: str = ""  #: Metric (default: ``mse`` for regression, ``accuracy`` for classification).
+    #: Name that keys the random streams (default: ``name``). Families with the same value share random numbers.
     draws_as: str = ""
     folder: Path = MANIFESTS  #: Where the manifest lies (not a key of the YAML).
 

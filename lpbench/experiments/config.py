@@ -32,9 +32,9 @@ class Runner(Frozen):
     """Execution of blocks: on which engine, how many at once, in which order. No setting here changes a score."""
 
     backend: str = "loky"  # {"loky", "serial", "dask", "ray"}
-    workers: int | None = None  # Blocks computed at once; None: one per core.
-    address: str | None = None  # Address of a running cluster, for ``dask`` and ``ray``.
-    order: str = "longest_first"  # {"plan", "longest_first", "shuffle"}: Order of data sets; no number depends on it.
+    workers: int | None = None  # Number of blocks computed at once; None: one per core.
+    address: str | None = None  # Address of a running cluster of Dask or Ray.
+    order: str = "longest_first"  # {"plan", "longest_first", "shuffle"}: Order of blocks; scores do not depend on it.
 
     def __post_init__(self) -> None:
         """Check backend, workers, address and order."""
@@ -56,9 +56,9 @@ class Runner(Frozen):
 class Tracking(Frozen):
     """Logging of results in MLflow, beside the results folder."""
 
-    #: {"none", "mlflow"}: ``lpbench key=value`` and ``lpbench reproduce`` take ``mlflow`` by default.
+    #: {"none", "mlflow"}: Log of runs. The default of ``lpbench key=value`` and ``lpbench reproduce`` is ``mlflow``.
     backend: str = "none"
-    uri: str | None = None  # Address of the tracking store; None: a sqlite file in the results folder.
+    uri: str | None = None  # Address of the MLflow store; None: an SQLite file in the results folder.
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,21 +74,21 @@ class Tracking(Frozen):
 class Config(Frozen):
     """Top level of the configuration; its keys are those of the command line."""
 
-    #: A registered table or figure, or ``single``: the one cell that the next four keys describe.
+    #: A registered table or figure; or ``single``, the one cell that the next four keys describe.
     experiment: Experiment = field(default_factory=Experiment)
     dataset: Named = field(default_factory=Named)
     mask: Named = field(default_factory=Named)
     method: Method = field(default_factory=Method)
-    epsilon: float = 1.0  # Privacy budget of ``experiment=single``; the other experiments fix their own.
-    replications: int | None = None  # Replaces the experiment's number of replications.
+    epsilon: float = 1.0  # Privacy budget of ``experiment=single``; other experiments state their budgets.
+    replications: int | None = None  # Number of replications, in place of the experiment's.
     seed: int = ROOT_SEED  # Root of every random stream.
     results_dir: str = MISSING
     runner: Runner = field(default_factory=Runner)
     tracking: Tracking = field(default_factory=Tracking)
-    #: {"oracle", "tuning_free", "private"}: Selection of the setting that ``experiment=single`` prints.
+    #: {"oracle", "tuning_free", "private"}: Rule that chooses the setting whose score ``experiment=single`` prints.
     selection: str = "oracle"
-    sealed: bool | None = None  # Read sealed data sets, on which each method is run only once: ``+sealed=yes``.
-    audit: bool = True  # Audit methods of your own, once for each state of their code, before their first scores.
+    sealed: bool | None = None  # ``+sealed=yes`` reads sealed data sets, on which each method runs only once.
+    audit: bool = True  # Audit your own methods before their first scores, and after each change of their code.
     dry_run: bool = False  # Print the plan (blocks, fits, estimated time) and stop.
-    #: For ``experiment=single``: the method's code runs apart from the records, and every fit is checked.
+    #: For ``experiment=single``: run the method's code in processes without the records, and check every fit.
     apart: bool = False

@@ -20,17 +20,17 @@ class Group(Frozen):
     parts of the methods' grids, and ``block_epsilon`` are the budgets computed, of which ``epsilon`` are shown.
     """
 
-    panel: str = ""  # Part of a figure or table in which the group is shown.
-    dataset: tuple[str, ...] = ()  # Selectors ``name[param=value,...]``.
-    mask: tuple[str, ...] = ("all_private",)  # Selectors ``name[param=value,...]``.
-    method: tuple[str, ...] = ()  # Selectors ``name[param=value,...]``.
+    panel: str = ""  # Part of the figure or table that shows the group.
+    dataset: tuple[str, ...] = ()  # Data sets, each as a selector ``name[param=value,...]``.
+    mask: tuple[str, ...] = ("all_private",)  # Masks, as selectors.
+    method: tuple[str, ...] = ()  # Methods, as selectors.
     epsilon: tuple[float, ...] = ()  # Privacy budgets.
-    #: Budgets that a block computes together, including those of ``epsilon`` (default: ``epsilon``); they share
-    #: splits, partitions and computations on public data.
+    #: Budgets that a block computes together: those of ``epsilon``, and further ones (default: none). All budgets of a
+    #: block share splits, partitions and computations on public data.
     block_epsilon: tuple[float, ...] = ()
     x: str | None = None  # Horizontal axis: ``epsilon``, ``dataset.<param>``, ``mask.<param>`` or ``method.<param>``.
-    values: tuple[Any, ...] = ()  # Swept values of a data set's or mask's parameter.
-    #: Replaces the grids of the methods, for the parameters that they search.
+    values: tuple[Any, ...] = ()  # Values of the swept parameter, if ``x`` names one of a data set or mask.
+    #: Parameter -> list of values, in place of the list in the methods' own grids.
     grid: dict[str, Any] = field(default_factory=dict)
 
 
@@ -38,29 +38,30 @@ class Group(Frozen):
 class Experiment(Frozen):
     """One table or figure: data sets, masks, methods, budgets, replications, and how it is shown."""
 
-    name: str = MISSING  # Folder and name of the YAML without its ending, such as ``own/first``.
-    paper: str = ""  # The folder.
-    #: {"table", "figure", "timing", "drawing", "alternatives", "single"}: ``table`` has a cell for each method and data
-    #: set; ``figure`` shows curves over ``x``; ``timing`` measures seconds per fit; ``drawing`` is made by the
-    #: paper's code, without scores; ``alternatives`` are compared with the numbers printed for other methods;
-    #: ``single`` is the one cell of the command line.
+    name: str = MISSING  # Folder and name of the YAML file, without ending, such as ``own/first``.
+    paper: str = ""  # Folder of the YAML file.
+    #: {"table", "figure", "timing", "drawing", "alternatives", "single"}: A ``table`` has a
+    #: cell for each method and data set. A ``figure`` shows curves over ``x``. ``timing`` measures seconds per fit. A
+    #: ``drawing`` has no scores; code in ``lpbench/papers/`` draws it. Scores of ``alternatives`` are compared with the
+    #: numbers printed for other methods. ``single`` is the one cell of a command line.
     kind: str = "table"
-    title: str = ""  # Shown above the table or figure.
-    replications: int = 1  # Random splits (or draws) of every data set.
-    #: Seconds for a cell (one method on one scenario at one budget, all replications); a block is stopped after this
-    #: limit times its number of cells, and retried by the next run.
+    title: str = ""  # Title above the table or figure.
+    replications: int = 1  # Number of random splits of each data set (synthetic: of draws).
+    #: Time limit in seconds for a cell: one method, data set, mask and budget, all replications. A block that takes
+    #: longer than the limits of its cells together is stopped, and the next run retries it.
     work_limit: float = WORK_LIMIT
-    #: ``METHOD on DATASET`` -> the reason why no machine runs these cells.
+    #: Cells that are not run because no machine can: ``METHOD on DATASET`` -> the reason.
     left_out: dict[str, str] = field(default_factory=dict)
-    on_request: bool = False  # Whether the experiment runs only if named in full, never by a pattern.
-    sealed: bool = False  # Whether its sealed data sets may be read; each run must ask for this.
-    #: {"rows", "bounds"}: Range by which features are scaled if a data set has no public rows: ``rows`` is the range of
-    #: all rows, private and test rows included, as in the papers' tables; ``bounds`` are the manifest's public bounds.
+    on_request: bool = False  # Whether the experiment runs only by its full name, never by a pattern.
+    sealed: bool = False  # Whether sealed data sets may be read; ``--sealed`` sets this key, not the YAML.
+    #: {"rows", "bounds"}: Range by which features are scaled if a data set has no public rows. ``rows`` is the range of
+    #: all rows, with private and test rows, as in the papers' tables. ``bounds`` are the manifest's public bounds.
     scaling: str = "rows"
-    groups: tuple[Group, ...] = ()  # The cells that are run; needed unless ``kind`` is ``drawing``.
-    notes: tuple[str, ...] = ()  # Shown below the table or figure.
-    #: Options of a figure or of a table's further output: ``compared`` is the method whose rank is given for each kind
-    #: of data set; ``data_sets`` maps each kind (such as ``held_out``) to its data sets; ``development_seed``.
+    groups: tuple[Group, ...] = ()  # Groups of cells to run; needed unless ``kind`` is ``drawing``.
+    notes: tuple[str, ...] = ()  # Notes below the table or figure.
+    #: Options of figures and tables of ranks. ``compared`` is the method that the others are compared with.
+    #: ``data_sets`` maps each kind of data set (such as ``held_out``) to data sets. ``development_seed`` is the seed
+    #: with which choices were made.
     settings: dict[str, Any] = field(default_factory=dict)
 
     @classmethod

@@ -102,24 +102,23 @@ def _facts(cls: type[LocalEstimator]) -> EstimatorFacts:
 class Method(Frozen):
     """A method as the harness sees it; also the schema of its YAML."""
 
-    name: str = MISSING  # Name of the YAML without its ending; key in configurations and results.
+    name: str = MISSING  # Name of the YAML file without ending; the key in configurations and results.
     title: str = MISSING  # Printed name.
     task: str = MISSING  # {"regression", "classification"}
-    estimator: str = MISSING  # Dotted path of the class; modules beside ``methods/`` can be imported.
+    estimator: str = MISSING  # Dotted path of the class; its module may lie beside the folder ``methods/``.
     params: dict[str, Any] = field(default_factory=dict)  # Fixed constructor parameters.
-    grid: dict[str, Any] = field(default_factory=dict)  # Parameter -> list of values that are searched.
-    grid_by_mask: dict[str, Any] = field(default_factory=dict)  # Mask name -> grid entries merged in for that mask.
-    tuning_free: dict[str, Any] | None = None  # The setting that is fixed without test rows.
-    #: {"tuning_free", "private"}: Name under which the scores of ``tuning_free`` are shown; ``private`` if the method
-    #: chooses its setting from reports that cost budget.
+    grid: dict[str, Any] = field(default_factory=dict)  # Searched parameter -> list of its values.
+    grid_by_mask: dict[str, Any] = field(default_factory=dict)  # Mask -> grid entries for that mask.
+    tuning_free: dict[str, Any] | None = None  # The one setting that is fixed without test rows.
+    #: {"tuning_free", "private"}: Label of the scores of the setting ``tuning_free``. ``private`` labels methods that
+    #: choose their setting from reports that cost budget.
     selection: str = "tuning_free"
-    #: Name -> mapping of ``estimator``, ``params``, ``grid`` and ``tuning_free``, selected as ``method[variant=name]``.
+    #: Name -> mapping with ``estimator``, ``params``, ``grid`` or ``tuning_free``; ``method[variant=name]`` selects it.
     variants: dict[str, Any] = field(default_factory=dict)
-    reference: str = ""  # Paper, section.
-    #: {"ldp", "semi_feature_ldp", "label_ldp", "label_cdp", "cdp", "none"}: Privacy model; empty where it is not
-    #: stated.
+    reference: str = ""  # Paper and section that describe the method.
+    #: {"ldp", "semi_feature_ldp", "label_ldp", "label_cdp", "cdp", "none"}: Privacy model; may be left empty.
     privacy: str = ""
-    #: Further settings, as ``param=value,...``, at which the method is audited.
+    #: Further settings that the privacy audit runs, each as ``param=value,...``.
     audited: list[str] = field(default_factory=list)
 
     @property

@@ -71,7 +71,7 @@ def _hierarchical(epsilon: float) -> Report:
     return lambda value, rng: int(mechanism.randomise(str((FIRST, SECOND)[value])))
 
 
-@adapts("diffprivlib", "Uniform", DELTA, "spends only delta, whatever epsilon is")
+@adapts("diffprivlib", "Uniform", DELTA, "is (0, δ)-private, because its noise does not depend on epsilon")
 def _uniform(epsilon: float) -> Report:
     from diffprivlib.mechanisms import Uniform
 
@@ -79,7 +79,7 @@ def _uniform(epsilon: float) -> Report:
     return lambda value, rng: mechanism.randomise(float(value))
 
 
-@adapts("diffprivlib", "Bingham", 0.0, "compared on covariance matrices of two single records at right angles")
+@adapts("diffprivlib", "Bingham", 0.0, "the two values are covariance matrices of single records that are orthogonal")
 def _bingham(epsilon: float) -> Report:
     from diffprivlib.mechanisms import Bingham
 

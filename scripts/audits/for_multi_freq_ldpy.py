@@ -40,8 +40,8 @@ def _multi_subset(epsilon: float) -> Report:
     "multi-freq-ldpy",
     "SS, order of the set",
     0.0,
-    "SS_Client puts the value first whenever the set holds it, so that the order reveals the value; the guarantee is "
-    "that of the set, and holds if the array is sorted before it is sent (registry: multi-freq-ldpy-ss)",
+    "SS_Client puts the value first whenever the set contains it, so the order reveals the value. The guarantee is "
+    "that of the set: it holds if the array is sorted before it is sent (registry: multi-freq-ldpy-ss)",
 )
 def _multi_subset_order(epsilon: float) -> Report:
     client = _multi_freq(f"{_PURE}.SS:SS_Client")
@@ -121,16 +121,16 @@ for _kind, _view in _VIEWS.items():
     _multi_attributes(f"SMP[{_kind}]", f"mdim_freq_est.SMP_solution:SMP_{_kind}_Client", view=_view)
 #: Why a bound may exceed epsilon: the attribute that is drawn is reported with the budget log(d (e^epsilon - 1) + 1).
 _ONE_ATTRIBUTE = (
-    "the claim rests on amplification by sampling, which covers tuples that differ in one attribute; ours differ in "
-    "both, so that the loss is at most log(2 e^epsilon - 1), 1.49 at epsilon = 1; RS+FD[GRR] reaches it when both "
-    "reports give the true values"
+    "the claim rests on amplification by sampling, which covers tuples that differ in one attribute. Our two tuples "
+    "differ in both attributes, so their loss is at most log(2 e^epsilon - 1), 1.49 at epsilon = 1. RS+FD[GRR] reaches "
+    "this loss when both reports give the true values"
 )
 for _kind, _client in {"GRR": "GRR", "UE-z": "UE_zero", "UE-r": "UE_rnd", "ADP": "ADP"}.items():
     _path = f"mdim_freq_est.RSpFD_solution:RSpFD_{_client}_Client"
     _multi_attributes(f"RS+FD[{_kind}]", _path, note=_ONE_ATTRIBUTE)
 
 #: What one report of a longitudinal protocol promises, and all of them together.
-_ONE_REPORT = "the first report has the budget eps_1 = epsilon, all reports together eps_perm = 2 epsilon"
+_ONE_REPORT = "the first report has the budget eps_1 = epsilon; all reports together have eps_perm = 2 epsilon"
 
 
 def _multi_longitudinal(kind: str) -> None:

@@ -157,8 +157,8 @@ def _pure_count_sketch(epsilon: float) -> Report:
 
 @_pure(
     "RAPPOR",
-    "RAPPORClient._perturb sets bits to 1 and never to 0, so that the bits of the value itself are always 1: a report "
-    "without one of them excludes the value, and no epsilon holds (registry: pure-ldp-rappor)",
+    "RAPPORClient._perturb sets bits to 1 and never to 0, so the bits of the value are always 1. A report with a 0 in "
+    "one of these bits excludes the value, and no epsilon holds (registry: pure-ldp-rappor)",
 )
 def _pure_rappor(epsilon: float) -> Report:
     from pure_ldp.core import generate_hash_funcs

@@ -41,15 +41,15 @@ TABLE, PAGE = COMMITTED / "libraries.csv", ROOT / "docs" / "library_audit.md"
 MODELS = Path(__file__).with_name("models.md")
 #: Clients of the libraries that the table leaves out, and why.
 NOT_ADAPTED = {
-    "diffprivlib, Vector": "returns a perturbed objective function, which still contains the data: only its "
-    "minimizer, after training, is private",
+    "diffprivlib, Vector": "returns a perturbed objective function, which still contains the data. Only the "
+    "function's minimizer is private",
     "diffprivlib, transforms": "change the type of the values, not the noise",
     "opendp, aggregates and queryables": "release statistics of a whole table, not one user's report",
     "pure-ldp, ZeroOracle": "sends the constant 0",
-    "pure-ldp, heavy hitters (PEM, TreeHistogram, SFP)": "send prefixes and fragments of words through an oracle of "
-    "the table; TreeHistogram and SFP split epsilon evenly over two reports",
-    "multi-freq-ldpy, further reports of longitudinal protocols": "the library's clients keep no state, so that a "
-    "second report is drawn like a first one; the caller has to memoize reports to stay within eps_perm",
+    "pure-ldp, heavy hitters (PEM, TreeHistogram, SFP)": "send prefixes and fragments of words through a frequency "
+    "oracle that the table contains. TreeHistogram and SFP split epsilon evenly over two reports",
+    "multi-freq-ldpy, further reports of longitudinal protocols": "a client keeps no state, so it draws a second "
+    "report like the first. The caller has to memoize reports to stay within eps_perm",
 }
 #: Randomizers of which the table compares values that their guarantee does not cover (see their notes).
 NOT_COVERED = frozenset({"RS+FD[GRR]", "RS+FD[UE-z]", "RS+FD[UE-r]", "RS+FD[ADP]"})
@@ -117,15 +117,17 @@ def page(rows: list[dict[str, str]]) -> str:
     lines = [
         "# Randomizers of libraries",
         "",
-        "This page gives lower bounds on the privacy loss of four libraries' local randomizers and of two libraries'",
-        f"models. Each bound compares two values at a claimed budget, with {SAMPLES} reports of each value, and is",
-        f"wrong with probability at most {FAILURE:g}. A bound below the claim contradicts nothing. A bound above the",
-        "claim, in bold, refutes the guarantee. *(above)* marks a bound above a claim that does not cover the two",
-        "values (see the notes). Noise is compared in single precision, so that leaks by rounding errors of double",
-        "precision are not detected. A δ is the δ requested (0 if none is given); the bound on ε is at this δ.",
+        "This page gives lower bounds on the privacy loss of local randomizers (four libraries) and of models (two",
+        f"libraries). A bound for a randomizer comes from {SAMPLES} reports of each of two values. Such a bound",
+        f"exceeds the true loss with probability at most {FAILURE:g}. A bound below the claimed ε does not contradict",
+        "the claim. A bold bound is above the claimed ε and refutes the claim. *(above)* marks a bound above ε that",
+        "refutes nothing, because the claim does not cover the two values (see the notes). Reports are compared in",
+        "single precision, so leaks by rounding errors of double precision are not detected. A bound holds at the δ of",
+        "its row, or else at δ = 0.",
         "`python -m scripts.audits.libraries` rewrites the tables and this page;",
-        "`python -m scripts.audits.libraries LIBRARY 1` prints a column. Both need `pip install '.[audit-libraries]'`",
-        "in a separate environment, because the libraries need older scikit-learn and xxhash.",
+        "`python -m scripts.audits.libraries LIBRARY 1` prints a library's bounds at ε = 1. Both commands need",
+        "`pip install '.[audit-libraries]'` in a separate environment, because the libraries need older versions of",
+        "scikit-learn and xxhash.",
     ]
     for library, release in dict.fromkeys(key[:2] for key in names):
         lines += ["", f"## {library} {release}", ""]
@@ -141,9 +143,9 @@ def page(rows: list[dict[str, str]]) -> str:
 
 
 def note_of(row: dict[str, str]) -> str:
-    """Return the note to a line of the table, without its full stop: why it was refused, else the registered note."""
+    """Return the note to a line of the table, without its full stop: the registered note, else why it was refused."""
     refused = row["verdict"] == "refused"
-    return (row["note"] if refused else RANDOMIZERS[f"{row['library']}/{row['name']}"].note).rstrip(".")
+    return (RANDOMIZERS[f"{row['library']}/{row['name']}"].note or (row["note"] if refused else "")).rstrip(".")
 
 
 def _notes(rows: list[dict[str, str]]) -> list[str]:
