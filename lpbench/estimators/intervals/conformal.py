@@ -219,10 +219,11 @@ class PrivateIntervals(Calibrated, LocalRegressor):
         ndarray of shape (m, 2)
             Lower and upper ends, within the public range.
         """
-        center, half = self.predict(X), threshold
+        center, half = self.predict(X), np.asarray(threshold)
         if self.scaled_ is not None:
             # No score exceeds the reach, where all labels are covered.
-            half = np.inf if threshold >= self.scaled_.reach else threshold * self.scaled_.scale(self._check_predict(X))
+            scale = self.scaled_.scale(self._check_predict(X)) if threshold < self.scaled_.reach else np.inf
+            half = half * scale
         return np.clip(np.column_stack([center - half, center + half]), *self.y_range_)
 
 
