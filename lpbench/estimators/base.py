@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from numbers import Real
 from pickle import PicklingError
-from typing import Any, Self
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.exceptions import DTypePromotionError
@@ -156,6 +157,8 @@ class LocalEstimator(BaseEstimator):
     #: What the method's users protect: "mask" (the features that the mask names), "label" (every feature is public,
     #: whatever the mask), or the whole "record".
     protects = "mask"
+    #: Parameters of a later version, with the value at which fits draw what they drew without them.
+    added: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     #: Whether the label has a range; otherwise ``y_range`` is not read, nor taken from labels.
     bounded = True
     #: Whether features outside the domain are clipped to it.
@@ -400,8 +403,12 @@ def _root_of_users(model: LocalEstimator, streams: Streams, data: tuple[Any, ...
     ``streams`` are the curator's, ``data`` the arrays of the fit. Equal fits draw equal noise, any other draws new
     noise. Where something cannot be hashed, the streams are fresh entropy.
     """
-    params = {name: _as_floats(v) for name, v in model.get_params(deep=False).items() if name != "random_state"}
-    kind = type(model)
+    kind, later = type(model), dict(model.added)
+    params = {
+        name: _as_floats(v)
+        for name, v in model.get_params(deep=False).items()
+        if name != "random_state" and (name not in later or v != later[name])
+    }
     try:
         digest = content_hash([streams.seed, kind.__module__, kind.__qualname__, params, *data])
     except (TypeError, AttributeError, PicklingError):

@@ -6,8 +6,10 @@ from scipy.special import ndtri, stdtrit
 
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import PrivateIntervals, PrivateMean, PrivateSets, ResidualGP
+from lpbench.estimators.base import sealed
 from lpbench.estimators.intervals.coverage import CoverageCurve, ThresholdQuestion, calibrate, calibrate_levels
-from lpbench.privacy import RandomizedResponse
+from lpbench.privacy import RandomizedResponse, SimulatedUsers
+from lpbench.seeds import Streams
 
 
 class Scores:
@@ -157,6 +159,85 @@ def test_levels_share_the_calibrating_users_and_hold_each():
     assert (half[:, 0] >= most[:, 0]).all() and (half[:, 1] <= most[:, 1]).all()
     with pytest.raises(ConfigurationError, match="one or more levels"):
         PrivateIntervals(coverage=[], y_range=(-1.0, 2.0)).fit(X, y)
+
+
+def spreading(n, seed, protected=False):
+    """Rows, labels, and the labels' own spread, which grows fivefold along one feature."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 3))
+    spread = 0.02 * (1.0 + 4.0 * X[:, 2 if protected else 0])
+    return X, np.clip(0.5 + 0.3 * (X[:, 1] - 0.5) + spread * rng.normal(size=n), 0.0, 1.0), spread
+
+
+class Asked(SimulatedUsers):
+    """Users who note who was asked."""
+
+    def ask(self, device, question, who=None):
+        index = np.arange(self.n) if self._index is None else self._index
+        self.__dict__.setdefault("asked", []).extend(index if who is None else index[who])
+        return super().ask(device, question, who)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_nobody_is_asked_twice_for_normalized_intervals(epsilon):
+    X, y, _ = spreading(400, 0)
+    model = PrivateIntervals(epsilon=epsilon, normalized=True, y_range=(0.0, 1.0), random_state=0)
+    records, known = sealed(model, X, y, np.tile([False, False, True], (len(X), 1)))
+    users = Asked(records, Streams(0), **known)
+    users.asked = []
+    model.learn_from(users)
+    assert sorted(users.asked) == list(range(400)) and set(users.spent_by_user) == {model.guarantee_.epsilon}
+    guarantee = model.guarantee_
+    assert guarantee.epsilon == pytest.approx(epsilon) and guarantee.epsilon <= epsilon and guarantee.rounds == 1
+    assert "80 users tell how far" in guarantee.note and "80 users calibrate" in guarantee.note
+
+
+@pytest.mark.parametrize("protected", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_normalized_intervals_cover_the_rows_that_spread_most(protected):
+    runs = []
+    for seed in range(6):
+        X, y, _ = spreading(3000, seed, protected)
+        new, labels, spread = spreading(4000, seed + 100, protected)
+        noisiest = spread >= np.quantile(spread, 0.75)
+        for normalized in (False, True):
+            model = PrivateIntervals(
+                epsilon=8.0, coverage=0.8, normalized=normalized, y_range=(0.0, 1.0), random_state=seed
+            )
+            ends = model.fit(X, y, mask=np.tile([False, False, True], (len(X), 1))).predict_interval(new)
+            inside = (ends[:, 0] <= labels) & (labels <= ends[:, 1])
+            runs.append((inside.mean(), inside[noisiest].mean(), np.ptp(ends, axis=1).mean()))
+    (_, least, width), (marginal, most, scaled) = np.array(runs).reshape(6, 2, 3).mean(axis=0)
+    assert 0.78 <= marginal <= 0.85 and most >= 0.72 > least and scaled <= 1.1 * width
+
+
+def test_a_constant_spread_leaves_widths_nearly_alike():
+    X, y = sample(3000)
+    new, labels = sample(2000, 1)
+    models = (
+        PrivateIntervals(epsilon=4.0, normalized=normalized, y_range=(-1.0, 2.0), random_state=1)
+        for normalized in (False, True)
+    )
+    ends = [model.fit(X, y, mask=np.zeros(X.shape, dtype=bool)).predict_interval(new) for model in models]
+    plain, scaled = (np.ptp(interval, axis=1) for interval in ends)
+    assert abs(scaled.mean() / plain.mean() - 1.0) < 0.1 and scaled.std() < 0.2 * scaled.mean()
+    assert 0.86 <= ((ends[1][:, 0] <= labels) & (labels <= ends[1][:, 1])).mean() <= 0.96
+
+
+@pytest.mark.parametrize("n", [2, 3, 12, 40])
+def test_normalized_intervals_of_few_users_are_wide_rather_than_wrong(n):
+    X, y, _ = spreading(n, 0)
+    for estimator in (None, PrivateMean()):
+        model = PrivateIntervals(estimator, epsilon=1.0, normalized=True, y_range=(0.0, 1.0), random_state=0)
+        ends = model.fit(X, y, mask=[2]).predict_interval(X)
+        assert np.isfinite(ends).all() and ((ends[:, 0] <= y) & (y <= ends[:, 1])).mean() >= 0.8
+        np.testing.assert_array_equal(model.within(X, 1.0), np.tile([0.0, 1.0], (n, 1)))
+
+
+def test_a_parameter_of_a_later_version_changes_no_draw_of_fits_without_it():
+    """What fits drew before ``normalized`` was a parameter."""
+    X, y = sample(300)
+    model = PrivateIntervals(PrivateMean(), epsilon=2.0, y_range=(-1.0, 2.0), random_state=1).fit(X, y, mask=[2])
+    assert model.predict_interval(X[:1])[0] == pytest.approx([-0.508157358092677, 1.3710501967843487])
 
 
 def test_sets_of_classes_hold():

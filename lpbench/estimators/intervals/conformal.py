@@ -12,10 +12,14 @@ from lpbench.checks import check_number
 from lpbench.errors import ConfigurationError, DataError
 from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegressor, check_epsilon
 from lpbench.estimators.intervals.coverage import CoverageCurve, ThresholdQuestion, calibrate, calibrate_levels
+from lpbench.estimators.intervals.scale import ScaledRegressor
 from lpbench.estimators.tuning_free.residual_gp import ResidualGP
 from lpbench.estimators.tuning_free.residual_score import ResidualScore
 from lpbench.privacy import RandomizedResponse, Users
 from lpbench.privacy.users import Broadcast
+
+#: Share of the users who do not calibrate whose reports give the scale of normalized intervals.
+_SCALING = 0.25
 
 
 @dataclass(eq=False, repr=False)
@@ -37,6 +41,11 @@ class Calibrated(LocalEstimator):
 
     #: Makes the estimator where none is given.
     _default: ClassVar[type[LocalEstimator]]
+
+    @property
+    def _scaling(self) -> float:
+        """Share of the users who do not calibrate whose reports give a scale of the score."""
+        return 0.0
 
     def _inner(self) -> Any:
         return clone(self._default() if self.estimator is None else self.estimator)
@@ -72,11 +81,19 @@ class Calibrated(LocalEstimator):
         n_calibrating = max(1, round(share * users.n))
         if users.n <= n_calibrating:
             raise DataError(f"n_samples = {users.n}: a training and a calibrating user need more; pass more users")
-        training = users.take(np.sort(order[n_calibrating:]))
-        estimator.taught(training, streams.child("estimator"), epsilon=epsilon, **parameters)
+        n_scaling = round(self._scaling * (users.n - n_calibrating))
+        scaling, training = np.split(order[n_calibrating:], [n_scaling])
+        estimator.taught(users.take(np.sort(training)), streams.child("estimator"), epsilon=epsilon, **parameters)
+        scored: Any = estimator
+        self.scaled_: ScaledRegressor | None = None
+        if n_scaling:
+            asked = users.take(np.sort(scaling)), reach, epsilon, streams.child("scale")
+            scored = self.scaled_ = ScaledRegressor.to(estimator, *asked)
+            score = "scaled residual"
+            users.note(f"{n_scaling} users tell how far labels lie from predictions")
         mechanism = RandomizedResponse.for_budget(epsilon)
         self.curves_ = {level: CoverageCurve(reach, mechanism, level) for level in levels}
-        question = ThresholdQuestion(Broadcast(estimator), score, 0.0, mechanism)
+        question = ThresholdQuestion(Broadcast(scored), score, 0.0, mechanism)
         self.calibrating_ = order[:n_calibrating]
         curves = list(self.curves_.values())
         if len(curves) == 1:
@@ -132,6 +149,10 @@ class PrivateIntervals(Calibrated, LocalRegressor):
         Share of labels inside, or several: the calibrating users are divided evenly among them, each is asked about
         a threshold near one, and answers serve all. Another level is answered by the nearest one above among these, or
         refused.
+    normalized : bool
+        Whether widths follow a scale of the residual: a quarter of the users who would train report, at the whole
+        budget, how far their label lies from its prediction, to which a :class:`~lpbench.estimators.ResidualGP` is
+        fitted. Calibrated is then the residual over its scale.
     y_range, domain, random_state
         See :class:`~lpbench.estimators.base.LocalRegressor`; they take the place of the estimator's.
 
@@ -139,6 +160,8 @@ class PrivateIntervals(Calibrated, LocalRegressor):
     ----------
     estimator_ : LocalRegressor
         Fitted to the users who train.
+    scaled_ : ScaledRegressor or None
+        The estimator with the scale of its residuals; None unless ``normalized``.
     curves_ : dict of float to CoverageCurve
         What the users' answers say about each level, in increasing order.
     calibrating_ : int ndarray
@@ -168,6 +191,13 @@ class PrivateIntervals(Calibrated, LocalRegressor):
     """
 
     _default = ResidualGP
+    added: ClassVar[Mapping[str, Any]] = {"normalized": False}
+
+    normalized: bool = False
+
+    @property
+    def _scaling(self) -> float:
+        return _SCALING if self.normalized else 0.0
 
     def learn(self, users: Users) -> Self:
         """Train the estimator on some users, and estimate the residual's quantiles from the others."""
@@ -182,15 +212,19 @@ class PrivateIntervals(Calibrated, LocalRegressor):
         return np.asarray(self.estimator_.predict(X))
 
     def within(self, X: np.ndarray, threshold: float) -> np.ndarray:
-        """Return the ends of the intervals of labels whose residual is at most a threshold.
+        """Return the ends of the intervals of labels whose residual, over its scale, is at most a threshold.
 
         Returns
         -------
         ndarray of shape (m, 2)
             Lower and upper ends, within the public range.
         """
-        center = self.predict(X)
-        return np.clip(np.column_stack([center - threshold, center + threshold]), *self.y_range_)
+        center, half = self.predict(X), np.asarray(threshold)
+        if self.scaled_ is not None:
+            # No score exceeds the reach, where all labels are covered.
+            scale = self.scaled_.scale(self._check_predict(X)) if threshold < self.scaled_.reach else np.inf
+            half = half * scale
+        return np.clip(np.column_stack([center - half, center + half]), *self.y_range_)
 
 
 @dataclass(eq=False, repr=False)

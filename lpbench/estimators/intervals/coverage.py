@@ -33,6 +33,7 @@ _DOUBT = 1e-9
 #: Name -> score of records under a model.
 SCORES: Mapping[str, Callable[[Any, np.ndarray, np.ndarray], np.ndarray]] = {
     "residual": lambda model, X, y: np.abs(y - model.predict(X)),
+    "scaled residual": lambda model, X, y: model.score(X, y),
     "class": lambda model, X, y: 1.0 - model.predict_proba(X)[np.arange(len(y)), y],
 }
 
