@@ -30,7 +30,7 @@ SCALES = (0.3, 1.0, 3.0)
 _REMAINDER = np.array([2.0, 2.3, 2.8, 3.5, 4.5]) / 2.0
 #: Variance of the classes' shares, over the largest that there can be: values of equal weight.
 _UNEVEN = np.array([0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3])
-#: Prior probability that no feature tells the class, where nothing but reports is known of users of their own.
+#: Prior probability that no feature tells the class, without a public sample and with one row of each person.
 _USELESS = 0.25
 
 
