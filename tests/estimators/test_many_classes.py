@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from lpbench.estimators import PrivateMajority, ResidualScore
 from lpbench.estimators.private_classes import indicator_mechanism, indicator_variance, indicators
-from lpbench.estimators.tuning_free.class_posterior import class_moments
+from lpbench.estimators.tuning_free.class_posterior import class_moments, share_level
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments, Spreads
 from lpbench.estimators.tuning_free.half_forest import HalfForest
 from lpbench.estimators.tuning_free.mixture import Fitted
@@ -90,6 +90,36 @@ def test_the_same_evidence_for_each_of_two_classes_counts_once():
     np.testing.assert_array_equal(one.weights, two.weights)
 
 
+def means_of(shares, n, seed, noise=16.0):
+    """Means of noisy indicators of classes with these shares, by the posterior of all classes, and their raw means."""
+    rng, K = np.random.default_rng(seed), len(shares)
+    targets = np.eye(K)[rng.choice(K, size=n, p=shares)].T + np.sqrt(noise) * rng.normal(size=(K, n))
+    spreads, F = Spreads(np.array([1.0 / np.sqrt((1.0 - 1.0 / K) / K)]), np.ones(1)), np.zeros((n, 1))
+    blocks = iter([(np.arange(n), [F])])
+    moments = class_moments(blocks, targets, np.full(n, noise), (1.0 / K - 0.5, 1.0 / K + 0.5), spreads)
+    share_level(moments)
+    return np.array([GaussianAverage(sums).mean for sums in moments]), targets.mean(axis=1)
+
+
+@pytest.mark.parametrize("K", [3, 4, 10, 20])
+def test_class_means_are_shrunk_alike_and_as_far_as_noise_explains_them(K):
+    even, uneven = np.full(K, 1.0 / K), np.r_[0.7, np.full(K - 1, 0.3 / (K - 1))]
+    for shares, n in [(even, 1000), (uneven, 50_000)]:
+        mean, raw = means_of(shares, n, K)
+        factor = (mean - 1.0 / K) / (raw - 1.0 / K)
+        np.testing.assert_allclose(factor, factor[0])
+        assert (factor < 0.5).all() if shares is even else (factor > 0.9).all()
+
+
+def test_equal_classes_of_few_users_are_told_apart_at_a_small_budget():
+    errors = []
+    for seed in range(12):
+        (X, y), (rows, truth) = blobs(4, 500, seed, d=20, apart=0.7), blobs(4, 500, seed + 100, d=20, apart=0.7)
+        model = ResidualScore(0.5, classes=range(4), random_state=seed).fit(X, y, mask=[])
+        errors.append(np.mean(model.predict(rows) != truth))
+    assert np.mean(errors) < 0.47
+
+
 def test_a_forest_of_several_labels_predicts_each():
     rng = np.random.default_rng(2)
     X = rng.random((200, 3))
@@ -151,6 +181,14 @@ def test_a_rare_class_is_ranked_and_predicted(rarer):
     assert np.mean(model.predict(rows)[truth == rarer] == rarer) > 0.4
     assert abs(probability.mean() - 1 / 20) < 0.02
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(rows)[:, rarer], probability)
+
+
+def test_two_classes_keep_their_predictions():
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 3))
+    model = ResidualScore(1.0, classes=(0, 1), random_state=1).fit(X, (X[:, 1] > 0.5).astype(int), mask=[0])
+    expected = [0.0, 1.0, 1.0, 0.58316538, 0.21651167]
+    np.testing.assert_allclose(model.predict_proba(X[:5])[:, 1], expected, atol=1e-8)
 
 
 def test_a_tenth_is_not_rare():

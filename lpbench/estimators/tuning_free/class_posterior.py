@@ -28,23 +28,28 @@ from lpbench.estimators.tuning_free.score_trust import score_trust
 SCALES = (0.3, 1.0, 3.0)
 #: Standard deviation of what a public score leaves, over that of an indicator: values of equal weight.
 _REMAINDER = np.array([2.0, 2.3, 2.8, 3.5, 4.5]) / 2.0
+#: Variance of the classes' shares, over the largest that there can be: values of equal weight.
+_UNEVEN = np.array([0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3])
+#: Prior probability that no feature tells the class, without a public sample and with one row of each person.
+_USELESS = 0.25
 
 
 @dataclass(frozen=True)
 class OfClass:
-    """Predictions of one class by a forest that predicts all of them."""
+    """Predictions of one class by a forest that predicts all of them, moved by ``shift``."""
 
     forest: SharedForest
     k: int
+    shift: float
 
     @property
     def left_out(self) -> np.ndarray:
         """Mean prediction of each row by trees that did not see it."""
-        return self.forest.left_out[:, self.k]
+        return self.forest.left_out[:, self.k] + self.shift
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Mean prediction of the trees at rows X (m, k), shape (m,)."""
-        return self.forest.predict(X)[:, self.k]
+        return self.forest.predict(X)[:, self.k] + self.shift
 
 
 def fit_classes(
@@ -93,15 +98,23 @@ def _together(
     """
     n_classes, n = targets.shape
     seen, noises, units = np.arange(n), np.full(n, noise), enrolled.units
-    rows = compared_rows(n)
+    rows, is_plain = compared_rows(n), score is None and units is None
     moments = class_moments(enrolled.blocks(seen), targets, noises, (middle - 0.5, middle + 0.5), spreads)
+    share_level(moments)
     models = [GaussianAverage(sums) for sums in moments]
-    GaussianAverage.weigh_together(models)
-    forest = _forest(enrolled, models[0], targets, rows)
+    GaussianAverage.weigh_together(models, _USELESS if is_plain else 0.5)
+    grown = _forest(enrolled, models[0], targets, rows)
+    # A forest has the noisy mean of the reports; all parts are to have the same.
+    forests = [
+        None if grown is None else OfClass(grown, k, model.mean - targets[k].mean()) for k, model in enumerate(models)
+    ]
     columns, hidden = [], np.zeros(5)
     for k, model in enumerate(models):
         constant, process = left_out(enrolled, model, targets[k], noises, seen, rows)
-        parts = {0: constant, 1: process} | ({} if forest is None else {2: forest.left_out[:, k]})
+        forest = forests[k]
+        # The processes contain a constant; a second one would count the doubt about signal twice.
+        parts = {1: process} if is_plain else {0: constant, 1: process}
+        parts |= {} if forest is None else {2: forest.left_out}
         if score is not None:
             parts |= {3: np.zeros(rows.size), 4: score[2][k].left_out - score[0][k][rows]}
         columns.append(np.column_stack(list(parts.values())))
@@ -126,7 +139,7 @@ def _together(
             enrolled.shown,
             enrolled.kernels,
             model,
-            None if forest is None else OfClass(forest, k),
+            forests[k],
             weights,
             {},
             columns[k] @ shares,
@@ -144,6 +157,23 @@ def _forest(enrolled: Enrolled, model: GaussianAverage, targets: np.ndarray, row
         return None
     seed = enrolled.streams.integer("tree")
     return SharedForest(enrolled.Z, targets.T, np.ones(n), leaf, rows, enrolled.units, seed=seed)
+
+
+def share_level(moments: Sequence[Moments]) -> None:
+    """Shrink the means of all classes alike: by how far apart their reports are, beside the reports' noise.
+
+    Means that are shrunk too little decide the class where the signal is weak. The prior deviation becomes that under
+    which each mean is shrunk by the posterior mean of the factor, given the sum of squares of all.
+    """
+    K, noise = len(moments), 1.0 / moments[0].weight
+    square = sum((sums.first / sums.weight) ** 2 for sums in moments)
+    variances = _UNEVEN * (1.0 - 1.0 / K) / K
+    total = variances + noise
+    log_density = -0.5 * (K - 1) * np.log(total) - 0.5 * square / total
+    density = np.exp(log_density - log_density.max())
+    factor = float(density @ (variances / total) / density.sum())
+    for sums in moments:
+        sums.level = math.sqrt(noise * factor / (1.0 - factor))
 
 
 def class_moments(

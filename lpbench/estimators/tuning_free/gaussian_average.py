@@ -55,6 +55,8 @@ class Moments:
 
     def __init__(self, y_range: tuple[float, float], spreads: Spreads = USUAL) -> None:
         self.y_range, self.spreads, self.n = y_range, spreads, 0
+        #: Prior standard deviation of the label's mean.
+        self.level = LEVEL * (y_range[1] - y_range[0])
         # Label variance at which weights are fixed, so that one eigenbasis serves all V and h.
         self.typical = 0.7 * typical_variance(y_range[1] - y_range[0], spreads)
         self.middle = (y_range[0] + y_range[1]) / 2.0
@@ -86,6 +88,7 @@ class Moments:
     def without(self, fold: Moments) -> Moments:
         """Return the sums over all reports but those of a fold, by subtraction."""
         remaining = Moments(self.y_range, self.spreads)
+        remaining.level = self.level
         for name in ("n", "weight", "first", "second"):
             setattr(remaining, name, getattr(self, name) - getattr(fold, name))
         pairs = zip(self.kernels, fold.kernels or self.kernels, strict=True)
@@ -132,7 +135,7 @@ class GaussianAverage:
         self._unit = moments.n / moments.weight
         self.report_variance = self._unit - moments.typical
         # The level mu is normal about the middle of the range: worth so many reports there.
-        self._total = self._unit * moments.weight + self._unit / (LEVEL * width) ** 2
+        self._total = self._unit * moments.weight + self._unit / moments.level**2
         shift = self._unit * moments.first / self._total
         self.mean = moments.middle + shift
         square = self._unit * (moments.second - 2.0 * shift * moments.first + shift**2 * moments.weight)
@@ -170,13 +173,15 @@ class GaussianAverage:
         return (gram - np.outer(center, first)) / sums.weight, (cross - center * sums.first) / sums.weight
 
     @staticmethod
-    def weigh_together(averages: Sequence[GaussianAverage]) -> None:
+    def weigh_together(averages: Sequence[GaussianAverage], constant: float = 0.5) -> None:
         """Give fits to the indicators of all classes, under one prior, one posterior of the models.
 
-        Indicators sum to one, so that those of K classes say as much as K - 1 that are independent.
+        Indicators sum to one, so that those of K classes say as much as K - 1 that are independent. ``constant`` is the
+        prior probability that features tell nothing.
         """
         prior, share = averages[0]._log_prior, 1.0 - 1.0 / len(averages)
         total = prior + share * sum(average._log_evidence - prior for average in averages)
+        total[: averages[0]._n_constant] += np.log(constant / (1.0 - constant))
         for average in averages:
             average._weigh(total)
 
