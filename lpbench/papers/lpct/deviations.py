@@ -11,8 +11,8 @@ DEVIATIONS = (
     Deviation(
         "LDPCP/tree.py:333-335",
         LAST,
-        'LPCT and LPDT grow the partition on the private sample; the "public" counts are then exact private counts',
-        "unbounded: the cuts are a function of raw data (the first upload grows on public rows, as the paper says)",
+        'LPCT and LPDT grow the partition on the private sample, so the "public" counts are exact private counts',
+        "unbounded: the cuts depend on raw data (the first upload grows on public rows, as the paper says)",
         "tree_on_raw_labels",
     ),
     Deviation(
@@ -32,7 +32,7 @@ DEVIATIONS = (
     Deviation(
         "comparison/PGLM/_PGLM.py:66",
         BOTH,
-        "the variance of the summed noise is multiplied by sqrt(n_P) instead of n_P, partly offset by r = d + 1",
+        "the variance of the summed noise is multiplied by sqrt(n_P) instead of n_P (r = d + 1 offsets a part)",
         "above epsilon for n_P > (d + 1)^4",
         "pglm_root_n",
     ),
@@ -40,21 +40,21 @@ DEVIATIONS = (
         "comparison/PHIST/histogram.py:82, 91-92",
         BOTH,
         "seed 1 is set inside fit, and one Laplace draw of scale 4 sqrt(n) / epsilon stands for a sum of n draws",
-        "anybody who knows the seed knows the noise; the sum has another distribution than in the protocol",
+        "anybody who knows the seed knows the noise; the sum also has another distribution than in the protocol",
         "shared_noise",
     ),
     Deviation(
         "LDPCP/tree.py:160, 315, 327-332",
         LAST,
-        "pruning() returns the object itself, so that its flag is always true and the second pass leaves nodes "
-        "without a prediction",
-        "none: it cannot run",
+        "pruning() returns the object itself, so its flag is always true and the second pass leaves nodes without a "
+        "prediction",
+        "none: the code cannot run",
     ),
     Deviation(
         "pruning",
         FIRST,
         "one query with the whole epsilon, no flag and no second query",
-        "none: the query spends epsilon (the printed Algorithm 2 divides epsilon between two queries)",
+        "none: the one query spends epsilon (the paper's Algorithm 2 divides epsilon between two queries)",
     ),
     Deviation(
         "partition and grids",
