@@ -18,18 +18,17 @@ MASKS = {"aligned": "aligned", "personalized": "personalised"}
 IMPOSSIBLE = ("building", "music_origin", "pyrimidines")
 
 CAUSES = (
-    Cause("the paper's grid has no depth-0 tree, and a depth-0 tree in the grid (variant inferred) removes most of the "
-          "difference",
+    Cause("a depth-0 tree, which the paper's grid does not have, removes most of the difference (variant inferred)",
           experiment="histoftree/table", method="histoftree_"),
-    Cause("the paper does not state the smallest depth that AdHistOfTree may choose, which is 1 in our run and 0 in "
-          "the variant inferred",
+    Cause("the paper does not state the smallest depth of AdHistOfTree, which is 1 in our run and 0 in the variant "
+          "inferred",
           experiment="histoftree/table", method="adhistoftree_"),
-    Cause("the paper does not say how KRR divides its budget: our run gives equal parts to the label and each feature, "
-          "but the printed numbers fit half of the budget for the label (variant inferred)", method="krr"),
+    Cause("the paper does not say how KRR divides its budget: label and features get equal parts in our run, but the "
+          "printed numbers fit half for the label (variant inferred)", method="krr"),
     Cause("the paper's label is not column V-9 or V-10 of our data, so its label or preprocessing differs from ours",
           experiment="histoftree/table", dataset="building"),
-    Cause("the paper does not print its order of features by sensitivity, and the order by importance in a random "
-          "forest fits the printed numbers best (this order was found later by search and decides no claim)",
+    Cause("the paper does not print its order of features, and the order by importance in a random forest fits the "
+          "printed numbers best (found later by search, decides no claim)",
           experiment="histoftree/table", method="par_dt"),
 )  # fmt: skip
 
