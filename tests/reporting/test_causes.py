@@ -117,7 +117,7 @@ def test_pages_are_filters(results, tmp_path):
     rows = table(results, tmp_path, CANDIDATES)
     verdict, *why = page.said(rows[rows["artifact"] == NAME], "Table 1")
     assert verdict == "Table 1 does not hold here: 120 of 120 numbers are different from ours."
-    assert "Another interpretation reproduces 10 of them" in why[0] and "by more" not in why[0]
+    assert "Another interpretation reproduces 10 numbers" in why[0] and "by more" not in why[0]
     assert "With inferred settings, 80 of 120 numbers are equivalent" in why[-1]
     [drawn] = draw_numbers(judged_numbers(rows).assign(line="Table 1"), tmp_path)
     text = drawn.read_text(encoding="utf-8")
@@ -166,15 +166,15 @@ def test_a_table_holds_or_does_not_in_one_sentence_of_its_counts(what, classes, 
 
 def test_why_not_is_a_line_a_class_without_zeros():
     assert page.why(counts(judged_numbers(ROWS)), "Table 1", "the margin of 15 %", ", the largest by 20 %")[1:] == [
-        "4 numbers are different, the largest by 20 %. Another interpretation reproduces 1 of them. Settings found "
-        "later by search reproduce 1 of them. A cause is suspected for 1 of them. No cause is known for 1 of them.",
-        "1 is undecided: the interval of the difference from ours crosses the margin of 15 %.",
-        "1 cannot be compared, because the paper contradicts itself or our data may not be the paper's.",
-        "3 numbers are equivalent to ours. 2 of these identify their method: everything else that we ran in their "
-        "place is different. 1 is equivalent, but not alone: a constant or another method may be equivalent, too.",
+        "4 numbers are different, the largest by 20 %. Another interpretation reproduces 1 number. Settings found "
+        "later by search reproduce 1 number. A cause is suspected for 1 number. No cause is known for 1 number.",
+        "1 number is undecided: the interval of the difference from our number crosses the margin of 15 %.",
+        "1 number cannot be compared, because the paper contradicts itself or our data may not be the paper's.",
+        "3 numbers are equivalent to ours. 2 of these identify their method: every alternative that we ran is "
+        "different. 1 number is equivalent, but not alone: a constant or another method may be equivalent, too.",
     ]
     assert page.why(counts(ROWS.iloc[[2]]), "Table 1")[1:] == [
-        "1 number is equivalent to ours. None of these identifies its method. 1 is equivalent, but not alone: a "
+        "1 number is equivalent to ours. None of these identifies its method. 1 number is equivalent, but not alone: a "
         "constant or another method may be equivalent, too."
     ]
 
@@ -183,10 +183,10 @@ def test_suspected_causes_and_sets_that_cannot_be_compared_are_named():
     rows = ROWS.assign(dataset="abalone", reason=[f"reason {k}" for k in range(len(ROWS))])
     named = page.why(counts(judged_numbers(rows)), "Table 1", judged=judged_numbers(rows))
     suspected = judged_numbers(rows).query("cause == 'suspected'")
-    assert [line for line in named if line.startswith("Suspected for 1: ")] == [
-        f"Suspected for 1: {reason}." for reason in suspected["reason"]
+    assert [line for line in named if line.startswith("Suspected cause of 1 difference: ")] == [
+        f"Suspected cause of 1 difference: {reason}." for reason in suspected["reason"]
     ]
-    assert sum(line.startswith("1 cannot be compared (Abalone 1), because") for line in named) == 1
+    assert sum(line.startswith("1 number cannot be compared (Abalone 1), because") for line in named) == 1
 
 
 def test_without_results_there_is_nothing_to_explain(tmp_path):
