@@ -16,7 +16,7 @@ from lpbench.reporting.report import described
 
 #: Tables that other commands leave in the folder of the report: title, what it shows, the command that makes it.
 ABOUT_TABLES = {
-    "timing": ("Time", "Seconds of each experiment, summed over its blocks (jobs of one worker).",
+    "timing": ("Time", "Seconds of each experiment: the sum over blocks. A block is a job of one worker.",
                "lpbench report"),
     "bench": ("Benchmarks", "Time of kernels and sweeps, compared with slow implementations. Seconds are processor "
               "time of one thread. One process measured both times of a ratio. “Ratio to memory” is a time divided by "
