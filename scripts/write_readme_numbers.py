@@ -18,7 +18,7 @@ from lpbench.paths import COMMITTED, ROOT
 from lpbench.reporting.baselines import best_constants, published_wins
 from lpbench.reporting.number_table import kept_by_seed, read_numbers
 from lpbench.reporting.pages.about import minutes_of, time_in_words
-from lpbench.reporting.pages.findings import below_the_constant, our_methods, sent
+from lpbench.reporting.pages.findings import below_the_constant, our_methods, over_public, sent
 from lpbench.reporting.pages.site import surprise
 from lpbench.reporting.paper import Paper, papers
 from lpbench.reporting.printed_names import method_title
@@ -90,10 +90,9 @@ def _added(folder: Path) -> list[tuple[str, str]]:
 def spans(folder: Path) -> list[dict[str, Any]]:
     """Return what users add by budget, in words, of each of our methods that read a public sample."""
     table, found = pd.read_csv(folder / ADDED), []
-    table = table[(table["role"] == "held out") & (table["mask"] == "aligned") & (table["beside"] == "public")]
     for experiment in map(catalog.experiment, EXPERIMENTS):
         for method in our_methods(experiment):
-            mine = table[(table["experiment"] == experiment.name) & (table["method"] == method)]
+            mine = over_public(table, experiment.name, method)
             if len(mine):
                 row = {
                     "experiment": experiment.name,

@@ -219,15 +219,15 @@ def judge(check: Check, instances: Sequence[Instance], confirmed: Collection[str
         outcome, reason = CANNOT_DECIDE, f"{len(nameless)} instances have no number, such as {nameless[0]}"
     elif outcome == UNDECIDED and min(power, mirror) < LEAST_POWER:
         reason = (
-            f"the power is {power:.0%} if the sentence is true and {mirror:.0%} {OPPOSITE}, and a verdict needs "
-            f"{LEAST_POWER:.0%} in both cases"
+            f"the power is {power:.0%} if the sentence is true and {mirror:.0%} {OPPOSITE}, but a verdict needs a "
+            f"power of {LEAST_POWER:.0%} in both cases"
         )
         outcome = CANNOT_DECIDE
     elif stability < STABLE:
         shares = {o: others.count(o) / len(others) for o in (HOLDS, FAILS)}
         side = max(shares, key=shares.__getitem__)
         kept = f"{shares[side]:.0%} of {RESAMPLES:,} bootstrap samples"
-        reason = f"the check {side} in {kept}, and a verdict needs {STABLE:.0%}"
+        reason = f"the check {side} in {kept}, but a verdict needs {STABLE:.0%} of the samples"
     elif check.quantifier == "some" and all(check.region.judge(interval) == AGREES for interval in parts):
         reason = "every instance agrees with the rule, although the sentence speaks of some"
     words = [check.region.judge(interval) for interval in parts] + [UNDECIDED] * (len(instances) - len(telling))

@@ -42,7 +42,7 @@ def significant(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:
 
 @_named
 def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
-    """Difference between scores, or slope of scores.
+    """Difference between scores, or slope of the scores along the axis.
 
     Scores y (..., k) are summed with the ``weights`` (k,) on the last axis.
     """
@@ -51,7 +51,7 @@ def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
 
 @_named
 def stated(y: np.ndarray, unit: str) -> np.ndarray:
-    """A number that is counted or computed, and has no sampling error."""
+    """A counted or computed number without sampling error."""
     return y[..., 0]
 
 
@@ -75,7 +75,7 @@ def trend(y: np.ndarray, x: Sequence[float]) -> np.ndarray:
 
 @_named
 def dip(y: np.ndarray, sign: float = 1) -> np.ndarray:
-    """Depth of a U: difference between the score at the better end of the axis and the best score inside the axis.
+    """Score at the better end of the axis minus best score inside the axis: the depth of a U.
 
     With ``sign=-1`` the curve is turned upside down.
     The location of the minimum is chosen on one half of the replications and tested on the other, because the minimum
@@ -102,7 +102,7 @@ def spread(y: np.ndarray) -> np.ndarray:
 
 @_named
 def ratio_of_spreads(y: np.ndarray) -> np.ndarray:
-    """Range (largest minus smallest score) of a curve divided by the range of the other curve.
+    """Range (largest minus smallest score) of one curve divided by the range of the other curve.
 
     The last axis of y has the curve that is compared with first.
     """
@@ -135,7 +135,7 @@ def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 
 
 @_named
 def excess_over_best(y: np.ndarray, floor: float) -> np.ndarray:
-    """Relative excess of a method's score over the best score of the others; noise is subtracted if the rule says so.
+    """Relative excess of a method's score over the best score of the other methods; a rule may subtract label noise.
 
     The method is first on the last axis of y; the noise is ``floor``.
     """
@@ -144,7 +144,7 @@ def excess_over_best(y: np.ndarray, floor: float) -> np.ndarray:
 
 @_named
 def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
-    """Largest relative excess over the best curve at an axis value, for the curve whose largest excess is smallest."""
+    """Each curve has a largest relative excess over the best curve. The value is the smallest of them."""
     above = y.reshape(*y.shape[:-1], curves, -1) - floor
     return (above / above.min(axis=-2, keepdims=True) - 1).max(axis=-1).min(axis=-1)
 
@@ -153,7 +153,7 @@ def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
 def rank_sum_gap(
     y: np.ndarray, columns: int, proposed: int, ties: str, sign: float = 1, all_proposed: bool = True
 ) -> np.ndarray:
-    """Rank sum of the best competitor minus rank sum of the worst proposed method (of the best one, if one suffices).
+    """Rank sum of the best competitor minus rank sum of the worst proposed method (or of the best, if one suffices).
 
     Cells are a table row by row, the proposed columns first; a missing cell ranks last. One is enough unless
     ``all_proposed``.
@@ -166,7 +166,7 @@ def rank_sum_gap(
 
 @_named
 def wins_gap(y: np.ndarray, columns: int, proposed: int, sign: float = 1) -> np.ndarray:
-    """Number of data sets won by a proposed method minus number won by a competitor; a tie counts for both."""
+    """Data sets won by a proposed method minus data sets won by a competitor; a tie counts for both."""
     cost = np.nan_to_num(sign * significant(y.reshape(*y.shape[:-1], -1, columns), EQUAL), nan=np.inf)
     best = cost == cost.min(axis=-1, keepdims=True)
     return best[..., :proposed].any(axis=-1).sum(axis=-1) - best[..., proposed:].any(axis=-1).sum(axis=-1)
@@ -174,7 +174,7 @@ def wins_gap(y: np.ndarray, columns: int, proposed: int, sign: float = 1) -> np.
 
 @_named
 def median_ratio(y: np.ndarray) -> np.ndarray:
-    """Median over cells of a method's score divided by the other method's score.
+    """Median over cells of (score of one method) / (score of the other method).
 
     The last axis of y has the scores of the one, then those of the other.
     """
@@ -193,7 +193,7 @@ def log_gap(y: np.ndarray, first: int) -> np.ndarray:
 
 @_named
 def gained_or_vanished(y: np.ndarray, weights: Sequence[float], vanished: float) -> np.ndarray:
-    """The larger of a difference of exponents and the log of (allowed ratio) / (last ratio to the reference curve).
+    """The larger of two numbers: a difference of exponents, and log(allowed ratio / last ratio to the reference).
 
     Cells are a curve and then its reference, at the same places; the ratio that is allowed is ``vanished``.
     """
@@ -224,7 +224,7 @@ UNITS = {
 
 def unit(name: str, arguments: Mapping[str, Any]) -> str:
     """Return the unit of a statistic in words."""
-    return arguments.get("unit") or UNITS.get(name, "that of the artifact's scores")
+    return arguments.get("unit") or UNITS.get(name, "that of the scores in this table or figure")
 
 
 def statistic(name: str, y: np.ndarray, arguments: dict[str, Any]) -> np.ndarray:

@@ -75,11 +75,11 @@ def changes(first: Path, second: Path) -> tuple[pd.DataFrame, str]:
         .agg(lambda each: as_verdict(weakest(each)))
     )
     words = (
-        f"{differ.sum()} of {len(judged)} checks and {(claims[ours[0]] != claims[ours[1]]).sum()} of the "
-        f"{len(claims)} claims judged under both seeds have another outcome"
+        f"{differ.sum()} of {len(judged)} checks and {(claims[ours[0]] != claims[ours[1]]).sum()} of "
+        f"{len(claims)} claims that were judged under both seeds have another outcome"
     )
     skipped = len(before) - len(judged)
-    return judged[differ], words + (f"; {skipped} checks were not judged under both" if skipped else "")
+    return judged[differ], words + (f". {skipped} checks were judged under one seed alone" if skipped else "")
 
 
 def cross_table(claims: pd.DataFrame) -> pd.DataFrame:

@@ -160,7 +160,7 @@ def _prior_response_outside(epsilon: float) -> Channel:
 #: Name -> (what is wrong, function of the claimed epsilon).
 KNOWN_BAD: dict[str, tuple[str, Maker]] = {
     "halved_noise": (
-        "Laplace noise of half the scale that the sensitivity needs",
+        "Laplace noise of half the scale that the sensitivity requires",
         _of_labels(lambda epsilon: Laplace(1.0 / epsilon), np.array([-1.0, 1.0])),
     ),
     "spent_twice": (
@@ -168,84 +168,84 @@ KNOWN_BAD: dict[str, tuple[str, Maker]] = {
         lambda epsilon: _label_and_cell(epsilon, 1.0, epsilon),
     ),
     "krr_per_attribute": (
-        "KRR per attribute: every attribute gets the whole budget",
+        "KRR: the whole budget spent on each attribute",
         lambda epsilon: replace(randomizer_of(KRR(budget="per_attribute"), epsilon), claimed=epsilon),
     ),
     "sgd_per_tensor_linear": (
-        "private SGD, linear model: epsilon once for each of 2 parameter tensors",
+        "private SGD, linear model: epsilon spent on each of 2 parameter tensors",
         _per_tensor(3, 1),
     ),
     "sgd_per_tensor_network": (
-        "private SGD, one hidden layer: epsilon once for each of 4 parameter tensors",
+        "private SGD, one hidden layer: epsilon spent on each of 4 parameter tensors",
         _per_tensor(6, 2, 2, 1),
     ),
     "short_gradients": (
-        "gradients shorter than 1 into PrivUnitG, which proves nothing for them",
+        "PrivUnitG with gradients shorter than 1, although its proof needs length 1",
         _directions(ShortPrivUnitG, [1.0, 0.0], [-1.0, 0.0], [0.7, 0.0], [-0.7, 0.0]),
     ),
     "pglm_root_n": ("PGLM: the variance of the summed noise grows with sqrt(n) instead of n", _pglm_root_n),
     "bits_at_epsilon": (
-        "bit vector with epsilon instead of epsilon / 2 per bit",
+        "bit vector: epsilon instead of epsilon / 2 per bit",
         _of_category("label_ldp", lambda epsilon: BitVector(2 * epsilon, 3)),
     ),
     "grr_truth_squared": (
-        "GRR with weight e^(2 epsilon) for the truth",
+        "GRR: weight e^(2 epsilon) instead of e^epsilon for the true value",
         _of_category("ldp", lambda epsilon: GRR(2 * epsilon, 4)),
     ),
-    "tree_on_raw_labels": ("a tree grown from raw labels, with private votes in its leaves", _tree_on_raw_labels),
-    "shared_noise": ("noise reused across users by a fixed seed; every report alone is private", _shared_noise),
+    "tree_on_raw_labels": ("a tree grown on raw labels, with private votes in its leaves", _tree_on_raw_labels),
+    "shared_noise": ("noise shared by all users (fixed seed); each report alone is private", _shared_noise),
     "staircase_half_a_step": (
         "staircase noise for half the range of the labels",
         _of_labels(lambda epsilon: Staircase(epsilon, 1.0)),
     ),
     "piecewise_without_halving": (
-        "piecewise mechanism with epsilon in the place of epsilon / 2",
+        "piecewise mechanism: epsilon instead of epsilon / 2",
         _of_labels(lambda epsilon: Piecewise(2.0 * epsilon)),
     ),
     "hybrid_without_halving": (
-        "hybrid mechanism with epsilon in the place of epsilon / 2",
+        "hybrid mechanism: epsilon instead of epsilon / 2",
         _of_labels(lambda epsilon: Hybrid(2.0 * epsilon)),
     ),
     "levels_truth_squared": (
-        "randomized levels with weight e^(2 epsilon) for the truth",
+        "randomized levels: weight e^(2 epsilon) instead of e^epsilon for the true level",
         _of_labels(lambda epsilon: levels_channel(2.0 * epsilon)),
     ),
     "bins_truth_squared": (
-        "RR-on-bins with weight e^(2 epsilon) for the own bin",
+        "RR-on-bins: weight e^(2 epsilon) instead of e^epsilon for the true bin",
         _of_labels(lambda epsilon: rr_on_bins(2.0 * epsilon, _PRIOR)),
     ),
     "unbiased_between_neighbors": (
-        "unbiased channel whose ratio is bounded between neighboring labels alone",
+        "unbiased randomizer whose probability ratio is bounded for neighboring labels only",
         _of_labels(lambda epsilon: optimal_unbiased(2.0 * epsilon, _PRIOR)),
     ),
     "prior_response_outside": (
-        "RRWithPrior whose unlisted classes report themselves",
+        "RRWithPrior: a class outside the list is reported without noise",
         _of_labels(_prior_response_outside, np.arange(3)),
     ),
     "one_hot_of_sensitivity_one": (
-        "noisy one-hot vector with the scale of sensitivity 1",
+        "noisy one-hot vector: noise for sensitivity 1 instead of 2",
         _of_labels(lambda epsilon: Laplace(1.0 / epsilon, 2.0), np.eye(3)),
     ),
     "subset_truth_squared": (
-        "subset selection with weight e^(2 epsilon) for the truth",
+        "subset selection: weight e^(2 epsilon) instead of e^epsilon for the true value",
         _of_labels(lambda epsilon: SubsetSelection(2.0 * epsilon, 4, 2), np.arange(4)),
     ),
 }
 #: Name -> (what is spent, function of the claimed epsilon).
 KNOWN_GOOD: dict[str, tuple[str, Maker]] = {
     "doubled_noise": (
-        "half: noise of twice the scale",
+        "half: noise of twice the required scale",
         _of_labels(lambda epsilon: Laplace(2.0 / epsilon), np.array([0.0, 1.0])),
     ),
     "careful_bits": (
-        "half: per-bit budget epsilon / 4",
+        "half: epsilon / 4 instead of epsilon / 2 per bit",
         _of_category("label_ldp", lambda epsilon: BitVector(epsilon / 2, 3)),
     ),
     "unspent_share": (
-        "three quarters: a label and a cell at epsilon / 4 and epsilon / 2",
+        "three quarters: epsilon / 4 on the label and epsilon / 2 on the cell",
         lambda epsilon: _label_and_cell(epsilon, 4.0, epsilon / 2),
     ),
-    "pure_noise": ("nothing: noise alone", lambda epsilon: _of("ldp", epsilon, message(Laplace(1.0), np.zeros(2)))),
+    "pure_noise": ("nothing: pure noise", lambda epsilon: _of("ldp", epsilon, message(Laplace(1.0), np.zeros(2)))),
     "unit_gradients": ("all: PrivUnitG on unit vectors", _directions(PrivUnitG, [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0])),
     "honest_votes": (
         "all: LPCT's table of votes",

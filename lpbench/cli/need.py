@@ -176,8 +176,8 @@ def print_advice(task: str | None, protect: str, budgets: Sequence[float]) -> No
         setting = f"protected features: {row['features']}, public sample: {row['sample']}, ε = {row['epsilon']}"
         print(f"{row['task']}, asked: {row['asked']}, {setting}")
         print(f"    {row['method']}; second choice: {row['second']}")
-        adds = "users add to public data" if row["sample"] == "yes" else "gain over a private constant"
-        print(f"    {adds}: {row['adds']}\n    {row['command']}")
+        reference = "public data alone" if row["sample"] == "yes" else "a private constant"
+        print(f"    compared with {reference}: {row['change']}\n    {row['command']}")
     if not fitting:
         raise ConfigurationError("nothing was measured for this choice; without --epsilon all are shown")
 

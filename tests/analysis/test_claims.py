@@ -77,7 +77,7 @@ def test_a_verdict_that_resamples_do_not_keep_is_undecided():
     near, far = (judge(check(), [linear("a", (cells(noise + 2.1 * k), [1.0]))]) for k in (1, 3))
     assert (near.outcome, far.outcome) == ("undecided", "holds")
     assert 0.3 < near.stability < 0.7 and far.stability > 0.95
-    assert re.match(r"the check holds in \d\d% of 2,000 bootstrap samples, and a verdict needs 80%", near.reason)
+    assert re.match(r"the check holds in \d\d% of 2,000 bootstrap samples, but a verdict needs 80%", near.reason)
 
 
 def test_power_is_that_of_the_check_itself():

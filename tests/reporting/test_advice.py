@@ -187,8 +187,8 @@ def test_an_answer_has_both_numbers_and_one_of_several_runs(tmp_path):
             for d, v in ratios.items() for m, level in (("residual_gp", 1.0), ("krr", 2.0))]  # fmt: skip
     (found,) = choices([catalog.experiment("comparison/regression")], pd.DataFrame(rows), {})
     same = {"task": "regression", "asked": "label", "features": "some", "sample": "no", "epsilon": "1",
-            "method": "ResidualGP", "adds": "50 % [50, 50] on 3 sets: Abalone, Bike, White wine",
-            "development": "50 % [50, 50]", "lines": "6.35 – 3.17",
+            "method": "ResidualGP", "change": "50 % less error [50, 50] on 3 sets: Abalone, Bike, White wine",
+            "development": "50 % less error [50, 50]", "lines": "6.35 – 3.17",
             "command": "lpbench dataset=NAME method=residual_gp epsilon=1"}  # fmt: skip
     assert found.items() >= same.items()
 

@@ -165,7 +165,7 @@ def test_an_artifact_stands_with_its_claims_its_errors_in_print_and_its_command(
     ]
     for part in (
         "Errors in this part of the paper",
-        "a star on part of a printed tie",
+        "only some of the tied best numbers have the star",
         "lpbench reproduce histoftree/table1",
     ):
         assert part in unit, part

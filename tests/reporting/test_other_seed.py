@@ -33,7 +33,9 @@ def test_a_changed_verdict_is_listed_once_and_what_was_not_judged_is_counted(tmp
     assert changed[["claim", "check", "ours_outcome", "ours_outcome_other"]].to_numpy().tolist() == [
         ["1", "b", "fails", "mostly"]
     ]
-    assert said.startswith("1 of 3 checks and 1 of the 2 claims judged under both seeds have another outcome; 1 checks")
+    assert said.startswith(
+        "1 of 3 checks and 1 of 2 claims that were judged under both seeds have another outcome. 1 checks"
+    )
     sentence, heads, rows = changed_by_seed(tmp_path)
     assert said in sentence and [len(row) for row in rows] == [len(heads)]
 

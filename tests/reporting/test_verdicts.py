@@ -10,9 +10,9 @@ from lpbench.reporting.render import _environment
 @pytest.mark.parametrize(
     ("ours", "printed", "words"),
     [
-        ("holds", "holds", "holds here and in print"),
-        ("fails", "holds", "fails here, holds in print"),
-        ("undecided", "not printed", "undecided here"),
+        ("holds", "holds", "holds in our runs and in print"),
+        ("fails", "holds", "fails in our runs, holds in print"),
+        ("undecided", "not printed", "undecided in our runs"),
     ],
 )
 def test_both_outcomes_of_a_claim_are_said(ours, printed, words):

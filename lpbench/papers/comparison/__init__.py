@@ -5,19 +5,19 @@ from lpbench.reporting.paper import Output, Page, Paper
 
 REGRESSION = (
     "The tables compare our tuning-free methods and the papers' methods with baselines. A baseline pairs a published "
-    "label randomizer with a scikit-learn learner on the public features. Baselines are not tuned; their learner was "
-    "chosen on development sets. A published method with a parameter is shown at three settings: the best grid point "
-    "on the test rows (oracle), one setting fixed without test rows (tuning-free), and the setting chosen by "
-    "privatised reports of some users (private). No user can obtain the oracle score.",
-    "There are three kinds of data sets. Held-out sets come first. Development sets, on which choices were made, are "
-    "gray. Sealed sets are used only after all choices. Methods in a table may differ in inputs; the leaderboard "
-    "above ranks methods with equal inputs. standings.csv.gz has the loss of each method on each data set, divided "
-    "by the loss of the best private constant and by the loss of the best method without privacy. It also has the "
-    "bits of a user's reports.",
+    "label randomizer with a scikit-learn learner on the public features. Baselines are not tuned. The learner of a "
+    "baseline was chosen on development sets. A published method with a parameter is shown at three settings: the "
+    "best grid point on the test rows (oracle), one setting fixed without test rows (tuning-free), and the setting "
+    "that privatised reports of some users choose (private). No user can obtain the oracle score.",
+    "The data sets are of three kinds. Held-out sets come first in a table. Development sets, on which choices were "
+    "made, are gray. Sealed sets are run only after all choices. A table may have methods with different inputs, but "
+    "the leaderboard above ranks only methods with equal inputs. standings.csv.gz has the bits of a user's reports, "
+    "and the loss of each method on each data set, divided by the loss of the best private constant and by the loss "
+    "of the best method without privacy.",
 )
 CLASSIFICATION = (
     "The tables compare our methods and the papers' methods with baselines that pair a published label randomizer "
-    "with a learner. Selections, kinds of data sets and files are the same as for regression.",
+    "with a learner. Settings, kinds of data sets and files are as for regression.",
 )
 
 

@@ -55,12 +55,11 @@ def chosen_settings(results: Results) -> PlainTable | None:
     ]
     one, shallow, total = (cells["bins"] == 1).sum(), (cells["depth"] == 1).sum(), len(cells)
     return PlainTable(
-        "An entry counts the data sets whose best grid point has one bin (column “one bin”) or a tree with one cut "
-        "(column “depth 1”). With one bin, the grid on the protected features has a single cell, which reveals "
-        "nothing about them.",
+        "The columns count data sets whose best grid point has one bin (“one bin”) or a tree with one cut (“depth 1”). "
+        "With one bin, the grid on the protected features has a single cell and reveals nothing about these features.",
         ("ε", "mask", "method", "one bin", "depth 1"),
         tuple(lines),
-        finding=f"In {one} of {total} HistOfTree cells the best grid point has one bin; {shallow} have depth 1",
+        finding=f"The best grid point has one bin in {one} of {total} HistOfTree cells, and depth 1 in {shallow}",
     )
 
 

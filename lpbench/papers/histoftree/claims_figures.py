@@ -21,21 +21,19 @@ NEAR = 0.1
 #: The same of the mean squared error, which is what the figure draws and the sentence is about.
 ERROR = 0.05
 EXCESS_FIRST = (
-    "the error above the label noise was compared with a margin of 10 %, but the figure draws the error itself"
+    "the check compared the error above the label noise, with a margin of 10 %, but the figure draws the whole error"
 )
-ALL_BUDGETS = "the check left out ε = 0.5, and compared Hist with s* = 4, which is now a check of claim H14"
+ALL_BUDGETS = "the check left out ε = 0.5, and also compared Hist with s* = 4, as a check of claim H14 now does"
 OTHER_RULE = (
-    "this check does not decide the claim: the paper's Algorithm 1 cuts by max-edge, and its text names no rule "
-    "for the simulations"
+    "this check does not decide the claim: the paper names no cutting rule for the simulations, and its Algorithm 1 "
+    "cuts by max-edge"
 )
-ENDS_FIRST = "only the errors at both ends of the curve were compared"
-PLACE_FIRST = (
-    "the location of the minimum was chosen and judged on the same replications, which finds a U even in noise"
-)
-RAW_FIRST = "the exponent of the whole error was compared, most of which is label noise"
+ENDS_FIRST = "the check compared only the errors at both ends of the curve"
+PLACE_FIRST = "the same replications chose and judged the location of the minimum, and so found a U even in noise"
+RAW_FIRST = "the check compared exponents of the whole error, which is mostly label noise"
 STRICTER = (
-    "this check does not decide the claim: the paper speaks of the error, and the error above the label noise is a "
-    "stricter rule"
+    "this check does not decide the claim: a rule on the error above the label noise is stricter than the paper's "
+    "sentence, which is about the whole error"
 )
 
 
@@ -89,7 +87,7 @@ def _bounded(worse: Curve, better: Curve) -> Iterator[Instance]:
 
 @checks("H14", "LabelDT", above())
 def label_only_is_a_bound(results: Evidence) -> Iterator[Instance]:
-    """At each plotted ε, LabelDT (no protected feature) has a smaller error than HistOfTree with s* = 1 of them."""
+    """At each plotted ε, LabelDT (no protected feature) has a smaller error than HistOfTree with s* = 1."""
     name = "histoftree/figure2a"
     yield from _bounded(_by_mask(results, name)[0], results.curve(name, "label_dt"))
 
@@ -103,7 +101,7 @@ def all_private_is_a_bound(results: Evidence) -> Iterator[Instance]:
 
 @checks("H3", "slopes", above(), quantifier="every", rule_changes=RAW_FIRST)
 def falls_with_n(results: Evidence) -> Iterator[Instance]:
-    """For every s*, the error above the label noise falls like n^−e with a fitted exponent e above 0."""
+    """For every s*, the error above the label noise falls like n^(−e), and the fitted exponent e is above 0."""
     for line in _by_mask(results, "histoftree/figure2b"):
         arguments = {"weights": line.decay.tolist(), "floor": NOISE}
         yield Instance(_mask(line), line.cells(), "log_linear", arguments)
@@ -132,7 +130,7 @@ def _interior(lines: dict[int, Curve]) -> str:
     ``lines`` has one curve of errors over the depth p for each number of bins t.
     """
     ends = all(int(np.argmin(line.mean)) in (0, line.x.size - 1) for line in lines.values())
-    return "the least error is at an end of the axis of p for every t" if ends else ""
+    return "for every t the smallest error is at an end of the axis of p" if ends else ""
 
 
 @checks("H4", "U", above(), quantifier="each", rule_changes=PLACE_FIRST)
@@ -158,7 +156,7 @@ def best_bins(results: Evidence) -> Iterator[Instance]:
 
 @checks("H6", "best p", above())
 def best_depth_grows_with_bins(results: Evidence) -> Iterator[Instance]:
-    """The depth p with the smallest error grows with the number t of bins: the slope of this p over t is above 0."""
+    """The depth p with the smallest error grows with the number t of bins: the slope of best p over t is above 0."""
     lines = _by_bins(results)
     first, *others = lines.values()
     if any(not np.array_equal(line.x, first.x) for line in others):
@@ -170,7 +168,7 @@ def best_depth_grows_with_bins(results: Evidence) -> Iterator[Instance]:
 
 @checks("H7", "trend", above(1, 0.1), quantifier="every", rule_changes=ENDS_FIRST)
 def falls_with_gamma(results: Evidence) -> Iterator[Instance]:
-    """For every number s of grid features and for AdHistOfTree, Spearman's correlation of −γ and error is above 0.9."""
+    """For AdHistOfTree and for every number s of grid features, Spearman's correlation of −γ and error is above 0.9."""
     for line in results.curves("histoftree/figure2d"):
         selected = line.parameter("n_grid_features")
         name = "AdHistOfTree" if selected is None else f"s = {selected}"
@@ -199,7 +197,7 @@ def _no_single(results: Evidence, floor: float, near: float) -> Iterator[Instanc
     """
     lines = _fixed(results)
     alike = _all_near(np.stack([c.mean for c in lines]), floor, near)
-    silent = f"every s is within {100 * near:g} % of the best at every γ" if alike else ""
+    silent = f"every s has an error within {100 * near:g} % of the smallest at every γ" if alike else ""
     arguments = {"curves": len(lines), "floor": floor}
     yield Instance("best single s", join([c.cells() for c in lines]), "loss_of_any_single", arguments, silent)
 
@@ -214,30 +212,31 @@ def _adaptive(results: Evidence, floor: float, near: float) -> Iterator[Instance
     for k, gamma in enumerate(adaptive.x):
         at_gamma = [line.cells([line.at(gamma)]) for line in lines]
         means = np.array([[cells.samples.mean()] for cells in at_gamma])
-        silent = f"every s is within {100 * near:g} % of the best at this γ" if _all_near(means, floor, near) else ""
+        near_all, within = _all_near(means, floor, near), f"{100 * near:g} %"
+        silent = f"every s has an error within {within} of the smallest at this γ" if near_all else ""
         cells = join([adaptive.cells([k]), *at_gamma])
         yield Instance(f"γ = {gamma:g}", cells, "excess_over_best", {"floor": floor}, silent)
 
 
 @checks("H8", "no single s", above(0, -ERROR), rule_changes=EXCESS_FIRST)
 def no_single_choice(results: Evidence) -> Iterator[Instance]:
-    """For every fixed s there is a γ at which its mean squared error is more than 5 % above that of the best s."""
+    """For every fixed s there is a γ at which the error of s is more than 5 % above the error of the best s."""
     yield from _no_single(results, 0.0, ERROR)
 
 
 @checks("H8", "no single s, excess", above(0, -NEAR), not_counted_because=STRICTER)
 def no_single_choice_in_excess(results: Evidence) -> Iterator[Instance]:
-    """Every fixed s has, at some γ, an excess over the label noise more than 10 % larger than that of the best s."""
+    """For every fixed s there is a γ at which the error above the label noise is more than 10 % above the best s's."""
     yield from _no_single(results, NOISE, NEAR)
 
 
 @checks("H8", "adaptive", below(0, ERROR), quantifier="every", rule_changes=EXCESS_FIRST)
 def adaptive_is_near_the_best(results: Evidence) -> Iterator[Instance]:
-    """At every γ, the mean squared error of AdHistOfTree is at most 5 % above that of the best fixed s."""
+    """At every γ, the error of AdHistOfTree is at most 5 % above the error of the best fixed s."""
     yield from _adaptive(results, 0.0, ERROR)
 
 
 @checks("H8", "adaptive, excess", below(0, NEAR), quantifier="every", not_counted_because=STRICTER)
 def adaptive_is_near_the_best_in_excess(results: Evidence) -> Iterator[Instance]:
-    """At every γ, AdHistOfTree's error above the label noise exceeds that of the best fixed s by at most 10 %."""
+    """At every γ, the error of AdHistOfTree above the label noise is at most 10 % above that of the best fixed s."""
     yield from _adaptive(results, NOISE, NEAR)

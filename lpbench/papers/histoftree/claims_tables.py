@@ -18,7 +18,7 @@ PROPOSED = {mask: columns[:-3] for mask, columns in TABLE_METHODS.items()}
 #: The rule by which each half of the printed tables ranks equals.
 TIES = {"aligned": "max", "personalized": "min"}
 #: H15's change.
-BINS_ON_AVERAGE = "the mean over the cells was compared instead of each cell, and the claim failed under that rule, too"
+BINS_ON_AVERAGE = "the check compared the mean over the cells instead of each cell, and the claim failed, too"
 BY_MECHANISM = ("histoftree_max_edge[mechanism=rr]", "histoftree_max_edge[mechanism=grr]")
 
 
@@ -47,8 +47,8 @@ checks.add(
     "H9",
     "rank sums, average ties",
     above(),
-    "At every ε and mask, the worst HistOfTree variant has a smaller rank sum than the best competitor if tied methods "
-    "share their average rank.",
+    "If tied methods share their average rank, the worst HistOfTree variant has a smaller rank sum than the best "
+    "competitor, at every ε and mask.",
     partial(_rank_sums, ties=dict.fromkeys(TIES, "average")),
     quantifier="every",
 )
@@ -104,7 +104,7 @@ checks.add(
 
 @checks("H15", "bins", above(1.5), quantifier="every", effect=0, rule_changes=BINS_ON_AVERAGE)
 def grid_on_private_features_is_used(results: Evidence) -> Iterator[Instance]:
-    """The best grid point of HistOfTree cuts private features into at least 2 bins."""
+    """The best grid point of HistOfTree cuts protected features into at least 2 bins."""
     if results.source == "published":
         raise NotRunError("the paper prints no setting")
     for mask in PROPOSED:
@@ -121,7 +121,7 @@ def grid_on_private_features_is_used(results: Evidence) -> Iterator[Instance]:
 
 @checks("H13", "gain", above())
 def generalized_response_is_better(results: Evidence) -> Iterator[Instance]:
-    """The error is larger with plain than with generalized randomized response: the log of this ratio is above 0."""
+    """log(error with plain randomized response / error with generalized randomized response) is above 0."""
     name = "histoftree/mechanism"
     for epsilon in sorted(results.summary(name)["epsilon"].unique()):
         table = results.table(name, epsilon, "", BY_MECHANISM)

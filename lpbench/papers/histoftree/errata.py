@@ -28,8 +28,8 @@ def histoftree_tie_rules() -> dict[str, dict[str, int]]:
 
 def _tie_rules() -> str:
     return "; ".join(
-        f"of {c['of']} {mask} sums, ranking ties by their minimum, average and maximum reproduces {c['min']}, "
-        f"{c['average']} and {c['max']}"
+        f"of {c['of']} {mask} sums, {c['min']} are reproduced by the minimum rank of tied methods, {c['average']} by "
+        f"the average rank and {c['max']} by the maximum rank"
         for mask, c in sorted(histoftree_tie_rules().items())
     )
 
@@ -44,7 +44,7 @@ def _hist_pairs() -> str:
     wide = cells[cells["method"] == "hist"].pivot(index=["epsilon", "dataset"], columns="mask", values="published")
     unequal = wide[wide["aligned"] != wide["personalized"]]
     where = "; ".join(
-        f"{d} at epsilon {e:g} has {row.aligned:g} and {row.personalized:g}"
+        f"{d} at epsilon {e:g} has {row.aligned:g} (aligned) and {row.personalized:g} (personalized)"
         for (e, d), row in zip(unequal.index, unequal.itertuples(), strict=True)
     )
     return f"{len(wide) - len(unequal)} of {len(wide)} pairs are equal; {where}"
@@ -61,7 +61,7 @@ def _copied_values() -> str:
         f"{d} {k} {m} ({row[1.0]:g}{', also at 4' if row[2.0] == row[4.0] else ''})"
         for (d, k, m), row in same.iterrows()
     )
-    return f"equal at epsilon 1 and 2 are {where}"
+    return f"these cells have the same number at epsilon 1 and 2: {where}"
 
 
 def _growing_ratios() -> str:
@@ -73,7 +73,7 @@ def _growing_ratios() -> str:
         for low, high in ((1.0, 2.0), (2.0, 4.0))
         if row[high] > row[low]
     ]
-    return f"{len(steps)} of {2 * len(wide)} steps to the next larger budget: " + "; ".join(steps)
+    return f"the error grows in {len(steps)} of {2 * len(wide)} steps to the next larger budget: " + "; ".join(steps)
 
 
 def _partial_stars() -> str:
@@ -99,21 +99,28 @@ def _own_sizes(*datasets: str) -> Callable[[], str]:
 
 
 ERRATA = (
-    Erratum("Tables 1-3, rank sums", "aligned and personalized halves of a row use different tie rules", _tie_rules),
-    Erratum("Tables 1-3, Hist", "Hist ignores the mask, so both halves must agree", _hist_pairs),
-    Erratum("Tables 1-2", "values repeated from one budget to the next", _copied_values),
-    Erratum("Tables 1-3", "error grows with the budget", _growing_ratios),
-    Erratum("Table 1", "a star on part of a printed tie", _partial_stars),
-    Erratum("App. C.2, RED", "4,898 instances are those of white wine", _own_sizes("red_wine", "white_wine")),
     Erratum(
-        "App. C.2, AQU and FIS", "the same sentence (908 chemicals) describes both; FIS has 6 inputs, not 7",
+        "Tables 1-3, rank sums",
+        "the two halves of a row (aligned, personalized) rank ties by different rules",
+        _tie_rules,
+    ),
+    Erratum("Tables 1-3, Hist", "Hist ignores the mask, so its numbers must agree under both masks", _hist_pairs),
+    Erratum("Tables 1-2", "numbers of one budget are repeated at the next budget", _copied_values),
+    Erratum("Tables 1-3", "the error grows with the budget in some rows", _growing_ratios),
+    Erratum("Table 1", "only some of the tied best numbers have the star", _partial_stars),
+    Erratum(
+        "App. C.2, RED", "the 4,898 instances stated for red wine are those of white wine",
+        _own_sizes("red_wine", "white_wine"),
+    ),
+    Erratum(
+        "App. C.2, AQU and FIS", "both data sets are described as 908 chemicals; FIS has 6 inputs, not 7",
         _own_sizes("aquatic_toxicity", "fish_toxicity"),
     ),
-    Erratum("App. C.2, DAK", "the 10 features include the date and the target", _own_sizes("istanbul_stock")),
-    Erratum("App. C.2, POR", "the set in the authors' copy is not 315 x 12", _own_sizes("portfolio")),
+    Erratum("App. C.2, DAK", "the 10 features stated include the date and the target", _own_sizes("istanbul_stock")),
+    Erratum("App. C.2, POR", "the authors' copy of the data is not 315 x 12", _own_sizes("portfolio")),
     Erratum(
-        "Sec. 5.2, masks", "if l starts at 1, as printed, one sensitive feature is missing",
-        lambda: "floor(l / s*) at l = 1, ..., s* is 0, ..., 0, 1: everybody protects only s* - 1 features, and if "
-        "s* = 1 (d <= 7) n/10 users protect the most sensitive one",
+        "Sec. 5.2, masks", "the printed index l starts at 1, so that one sensitive feature is missing",
+        lambda: "floor(l / s*) at l = 1, ..., s* is 0, ..., 0, 1, so everybody protects only s* - 1 features. If "
+        "s* = 1 (d <= 7), n/10 users protect the most sensitive feature",
     ),
 )  # fmt: skip

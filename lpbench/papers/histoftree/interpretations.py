@@ -18,18 +18,17 @@ MASKS = {"aligned": "aligned", "personalized": "personalised"}
 IMPOSSIBLE = ("building", "music_origin", "pyrimidines")
 
 CAUSES = (
-    Cause("the grid of the text has no depth-0 tree, and adding such a tree (variant inferred) removes most of the "
-          "difference",
+    Cause("a depth-0 tree, which the paper's grid does not have, removes most of the difference (variant inferred)",
           experiment="histoftree/table", method="histoftree_"),
-    Cause("the paper does not state the smallest depth that AdHistOfTree may choose (1 in our run, 0 in the variant "
-          "inferred)",
+    Cause("the paper does not state the smallest depth of AdHistOfTree, which is 1 in our run and 0 in the variant "
+          "inferred",
           experiment="histoftree/table", method="adhistoftree_"),
-    Cause("the paper does not say how KRR divides its budget: the printed numbers fit half of it for the label "
-          "(variant inferred), and our numbers are of equal parts for the label and each feature", method="krr"),
-    Cause("the paper's label cannot be column V-9 or V-10 of our data, so that its label or preprocessing must differ",
+    Cause("the paper does not say how KRR divides its budget: label and features get equal parts in our run, but the "
+          "printed numbers fit half for the label (variant inferred)", method="krr"),
+    Cause("the paper's label is not column V-9 or V-10 of our data, so its label or preprocessing differs from ours",
           experiment="histoftree/table", dataset="building"),
-    Cause("the paper does not print the order of the features by sensitivity, and their order by importance in a "
-          "random forest (found later by search, it decides no claim) fits the printed numbers best",
+    Cause("the paper does not print its order of features, and the order by importance in a random forest fits the "
+          "printed numbers best (found later by search, decides no claim)",
           experiment="histoftree/table", method="par_dt"),
 )  # fmt: skip
 
@@ -62,10 +61,10 @@ def _interpretations() -> Iterator[Interpretations]:
                 _by_importance(f"{method}[variant=found]", depth_0),
             ]
             if mask == "aligned":
-                leaf = "a least leaf size from 10 to 2000 in place of a depth-0 tree"
+                leaf = "a minimum leaf size from 10 to 2000 in place of a depth-0 tree"
                 steps.append(Step(leaf, f"{method}[variant=leaf_size]", "refuted", TRIED, "leaf_size"))
             else:
-                fixed = "the text's search grid, with s fixed at s* instead of searched"
+                fixed = "the text's search grid, but s = s* is fixed"
                 steps.append(Step(fixed, f"{method}[n_grid_features=s*]", "refuted", TRIED, "fixed_s"))
             yield _candidates(mask, method, f"HistOfTree ({name})", *steps, unexplained=building)
     for rule, name in NAMES.items():
@@ -74,8 +73,8 @@ def _interpretations() -> Iterator[Interpretations]:
             "personalized",
             method,
             f"AdHistOfTree ({name})",
-            Step("rule (15) from p = 1", method, "text"),
-            Step("rule (15) from p = 0", f"{method}[variant=inferred]", "inferred"),
+            Step("the paper's rule (15) chooses the depth, from p = 1", method, "text"),
+            Step("the paper's rule (15) chooses the depth, from p = 0", f"{method}[variant=inferred]", "inferred"),
             _by_importance(f"{method}[variant=inferred]"),
             _by_importance(f"{method}[variant=found]", depth_0),
             unexplained=building,
@@ -103,7 +102,7 @@ def _interpretations() -> Iterator[Interpretations]:
                 "krr[variant=mostly_label]", "features ordered by importance, and 0.7 of the budget for the label"
             ),
             Step(
-                "the whole budget for the label and for each feature, which exceeds the stated ε, and clipped "
+                "the whole budget for the label and again for each feature, which exceeds the stated ε, and clipped "
                 "predictions",
                 "krr[variant=per_attribute]",
                 "refuted",
@@ -120,7 +119,7 @@ def _interpretations() -> Iterator[Interpretations]:
             "Hist",
             Step("t = 1, 2, 3, 4", "hist", "text"),
             Step(
-                "the private mean, without counts of users, in place of one bin (t = 1)",
+                "the private mean in place of one bin (t = 1)",
                 "hist or private_mean",
                 AFTER_THE_FACT,
                 TRIED,
@@ -128,8 +127,8 @@ def _interpretations() -> Iterator[Interpretations]:
                 mask="aligned",
             ),
             Step("a grid without one bin (t = 1)", "hist", "refuted", TRIED, "no_single_bin", mask="aligned"),
-            unexplained="the numbers printed for Building, Music and Pyrimidines (see the bounds), which neither grid "
-            "gives. Without one bin (t = 1), numbers of data sets with few features are far from print, too",
+            unexplained="the numbers of Building, Music and Pyrimidines (see the bounds), with and without t = 1 in "
+            "the grid. Without t = 1, numbers of data sets with few features also differ from print",
         )
     for mask in MASKS:
         yield _candidates(
@@ -167,8 +166,8 @@ def building_is_no_mean(results: Results) -> str:
     printed = _printed("building", "histoftree_max_edge", "histoftree_cart")
     cells = printed[printed["epsilon"] == 1.0]["published"]
     return (
-        f"at ε = {rows['epsilon'].max():g} the mean of the labels has {least:.1f} times the error of the tree. At ε = "
-        f"1 the printed scores of max-edge and CART are {cells.min():g} and {cells.max():g}"
+        f"at ε = {rows['epsilon'].max():g} the mean of the labels has {least:.1f} times the error of the tree. The "
+        f"printed scores of max-edge and CART at ε = 1 are {cells.min():g} and {cells.max():g}"
     )
 
 
@@ -180,8 +179,8 @@ def one_cell_is_in_the_grid(results: Results) -> str:
         rows = rows[(rows["dataset"] == dataset) & (rows["method"] == "hist")]
         printed = _printed(dataset, "hist")["published"]
         parts.append(
-            f"{dataset.replace('_', ' ')}: ours {rows['ratio'].min():.3g} to {rows['ratio'].max():.3g}, "
-            f"printed {printed.min():g} to {printed.max():g}"
+            f"{dataset.replace('_', ' ')}: our scores {rows['ratio'].min():.3g} to {rows['ratio'].max():.3g}, "
+            f"printed scores {printed.min():g} to {printed.max():g}"
         )
     return "; ".join(parts)
 
@@ -193,10 +192,10 @@ def _printed(dataset: str, *methods: str) -> pd.DataFrame:
 
 INTERPRETATIONS = tuple(_interpretations())
 BOUNDS = (
-    Bound("Tables 1-3, Building", "the printed scores at ε = 1 imply a nearly constant prediction, but with column V-9 "
-          "as the label no constant has a score near them", building_is_no_mean, ({"dataset": "building"},), GUESS),
-    Bound("Tables 1-3, Hist", "the paper's grid has one bin (t = 1), which predicts a privatised mean: the best score "
-          "cannot be worse than that of this mean",
+    Bound("Tables 1-3, Building", "the printed scores at ε = 1 imply a nearly constant prediction, but no constant has "
+          "a score near them if column V-9 is the label", building_is_no_mean, ({"dataset": "building"},), GUESS),
+    Bound("Tables 1-3, Hist", "the paper's grid contains one bin (t = 1), which predicts a privatised mean, so the "
+          "best score cannot be worse than the score of this mean",
           one_cell_is_in_the_grid, tuple({"dataset": name, "method": "hist"} for name in IMPOSSIBLE[1:]),
           CONTRADICTION),
 )  # fmt: skip

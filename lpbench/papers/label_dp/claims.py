@@ -30,8 +30,8 @@ SAME, VANISHED = 1.25, 1.1
 #: Exponents within this are called equal.
 EQUAL = 0.05
 CONSTRUCTED = (
-    "this check does not decide the claim: the results are equal by construction, since both methods draw the same "
-    "noise from the same seeds at matched budgets"
+    "this check does not decide the claim: both methods draw the same noise from the same seeds at matched budgets, so "
+    "their results are equal by construction"
 )
 
 
@@ -155,7 +155,7 @@ def the_loss_shrinks_with_the_moment(results: Evidence) -> Iterator[Instance]:
 
 @checks("Z5", "cost", above())
 def central_cost_vanishes(results: Evidence) -> Iterator[Instance]:
-    """At ε = 0.24 and 1, the risk at the largest n is at most 1.1 times the non-private one, or falls faster with n."""
+    """At ε = 0.24 and 1, the risk at the largest n is at most 1.1 times the non-private risk or falls faster."""
     for (panel, methods), model, epsilon in itertools.product(PANELS.items(), ("label_cdp", "cdp"), (0.24, 1.0)):
         line = largest(find(results, panel, methods[model], epsilon))
         free = largest(find(results, panel, "cube_vote" if panel == "classification" else "cube_mean", np.inf))
@@ -186,14 +186,14 @@ def _growth(name: str, line: Curve) -> Instance:
 
 @checks("Z6", "bit vector", below(0.5))
 def bit_vectors_grow_with_the_logarithm(results: Evidence) -> Iterator[Instance]:
-    """With bit vectors the risk grows from K = 2 to 256 at most like (ln K)^(1/2), as Theorem 2 allows."""
+    """With bit vectors, the risk grows from K = 2 to K = 256 at most like (ln K)^(1/2), as Theorem 2 allows."""
     for epsilon in (1.0, 2.0):
         yield _growth(f"ε = {epsilon:g}", mechanisms(results, epsilon)[0])
 
 
 @checks("Z6", "K-ary response", above(0.5))
 def plain_response_grows_faster(results: Evidence) -> Iterator[Instance]:
-    """With K-ary randomized response the risk grows from K = 2 to 256 faster than (ln K)^(1/2)."""
+    """With K-ary randomized response, the risk grows from K = 2 to K = 256 faster than (ln K)^(1/2)."""
     for epsilon in (1.0, 2.0):
         yield _growth(f"ε = {epsilon:g}", mechanisms(results, epsilon)[1])
 

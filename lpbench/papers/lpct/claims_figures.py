@@ -23,8 +23,11 @@ _NAMES = {LPCT: "LPCT", ONLY_P: "LPCT-P", ONLY_Q: "LPCT-Q", PRUNE: "LPCT-prune"}
 _AGAINST_BUDGET = ("lpct/figure4a", "lpct/figure4b")
 #: Public rows beyond which a curve is called flat, and the change of accuracy that still counts as flat.
 KNEE, FLAT = 50, 0.02
-FIFTH = "the slope beyond 50 rows had to be at most a fifth of the slope up to 50, which the paper does not say"
-PLACE_FIRST = "the location of the best value was chosen and judged on the same replications, and all ε were pooled"
+FIFTH = (
+    "the check asked for a slope beyond 50 rows of at most a fifth of the slope up to 50 rows, which the paper does "
+    "not say"
+)
+PLACE_FIRST = "the same replications chose and judged the location of the best value, and all ε were pooled"
 #: The settings of LPCT-R that the authors searched.
 AUTHORS = "min_samples_leaf=1"
 
@@ -161,7 +164,7 @@ each_budget(
 
 @checks("L4", "small at 8", below(1))
 def gamma_matters_less_at_large_budgets(results: Evidence) -> Iterator[Instance]:
-    """The range of accuracy over γ at ε = 8, divided by the range at ε = 0.5, is below 1."""
+    """(Range of accuracy over γ at ε = 8) / (range of accuracy over γ at ε = 0.5) is below 1."""
     curves = by_epsilon(results, "lpct/figure4c", LPCT)
     least, most = curves[min(curves)], curves[max(curves)]
     places = [k for _, k in shared_places(least, most)]
@@ -225,7 +228,7 @@ def gain_over_public_grows(results: Evidence) -> Iterator[Instance]:
 
 @checks("L7", "gap", within(0.02))
 def pruned_behaves_alike(results: Evidence) -> Iterator[Instance]:
-    """Averaged over n_P, the accuracies of LPCT and LPCT-prune lie within 0.02 of each other."""
+    """On average over n_P, the accuracies of LPCT and LPCT-prune lie within 0.02 of each other."""
     for title, lpct, prune in pairs(results, "lpct/figure5c", LPCT, PRUNE):
         yield difference(title, lpct.cells(), prune.cells())
 
@@ -286,7 +289,7 @@ for _name, _method in (("LPCT", LPCT), ("LPCT-P", ONLY_P)):
 
 @checks("L9", "LPCT-P flat", within(FLAT))
 def private_alone_is_flat(results: Evidence) -> Iterator[Instance]:
-    """LPCT-P changes by under 2 percentage points from 50 to 200 public rows, at each ε where it does so in print."""
+    """LPCT-P's accuracy changes by under 0.02 from 50 to 200 public rows, at each ε at which it does so in print."""
     published = results if isinstance(results, Published) else Published(results)
     printed = by_epsilon(published, "lpct/figure6b", ONLY_P)
     for epsilon, curve in by_epsilon(results, "lpct/figure6b", ONLY_P).items():
@@ -326,7 +329,7 @@ each_budget(
     "7a",
     LPCT,
     inside,
-    "For each ε up to 8, some depth between the smallest and the largest has a higher accuracy than both of these.",
+    "For each ε up to 8, some depth inside the plotted range has a higher accuracy than both ends of the range.",
     (0, 8),
     quantifier="each",
     rule_changes=PLACE_FIRST,
@@ -413,7 +416,7 @@ def estimated_range_approaches(results: Evidence) -> Iterator[Instance]:
 
 @checks("L12", "unknown is worse", above())
 def unknown_range_is_worse(results: Evidence) -> Iterator[Instance]:
-    """Averaged over n_Q, accuracy is larger with the known range than with the unknown range."""
+    """On average over n_Q, accuracy is larger with the known range than with the unknown range."""
     for panel, by_range in _ranges(results):
         yield difference(panel, by_range["range_known"].cells(), by_range["range_unknown"].cells())
 
@@ -447,7 +450,8 @@ checks.add(
     above(),
     "On average over the points, LPCT is more accurate than LPCT-R if LPCT-R searches all settings of LPCT.",
     partial(_against_random, authors=False),
-    not_counted_because="the authors' settings of LPCT-R judge the claim, but all settings are the fair comparison",
+    not_counted_because="the check with the authors' settings decides the claim, but the check with all settings is "
+    "the fair comparison",
 )
 
 
@@ -465,7 +469,7 @@ def more_use_of_public_data(results: Evidence) -> Iterator[Instance]:
 
 @checks("L14", "0.2 for 0.6", within(0.02))
 def a_third_of_the_private_rows(results: Evidence) -> Iterator[Instance]:
-    """On Employee, accuracies of LPCT with 20 % and PHIST with 60 % of the private rows differ by less than 0.02."""
+    """On Employee, LPCT with 20 % and PHIST with 60 % of the private rows differ in accuracy by less than 0.02."""
     name = "lpct/figure10"
     panels = [c.panel for c in results.curves(name, LPCT) if c.dataset.startswith("employee")]
     if not panels:

@@ -35,7 +35,7 @@ WORK = {
     "psgd_neural": 0.36,
 }
 HIDDEN_UNIT = 6e-5
-SECONDS_FIRST = "the seconds of a run were compared, which depend on the load of the machine, unlike counted work"
+SECONDS_FIRST = "the check compared the seconds of a run, which depend on the machine's load (counted work does not)"
 
 
 def _tables(results: Evidence, methods: tuple[str, ...] = OURS + COMPARED) -> Iterator[tuple[str, CellTable]]:
@@ -45,7 +45,7 @@ def _tables(results: Evidence, methods: tuple[str, ...] = OURS + COMPARED) -> It
 
 @checks("L15", "rank sum", above())
 def smallest_rank_sum(results: Evidence) -> Iterator[Instance]:
-    """The smallest rank sum of LPCT's columns is below the smallest of compared methods (average ranks for ties)."""
+    """The smallest rank sum of LPCT's columns is below that of the compared methods (ties share their average rank)."""
     for where, table in _tables(results):
         arguments = {"columns": len(table.methods), "proposed": len(OURS), "ties": "average", "sign": -1}
         yield Instance(where, table.cells, "rank_sum_gap", arguments | {"all_proposed": False})
@@ -71,7 +71,7 @@ def cart_beats_max_edge(results: Evidence) -> Iterator[Instance]:
 
 @checks("L17", "range over ε", within(0.02), quantifier="some")
 def some_are_unaffected(results: Evidence) -> Iterator[Instance]:
-    """On some data sets, but not on all, LPCT's accuracies at the three ε lie within 0.02 of each other."""
+    """On some but not all data sets, LPCT's accuracies at the three ε lie within 0.02 of each other."""
     tables = [table for _, table in _tables(results, OURS[:2])]
     for method, title in zip(OURS[:2], ("max-edge", "CART"), strict=True):
         for dataset in tables[0].datasets:
@@ -103,7 +103,7 @@ def _selected(method: str) -> str:
 
 @checks("L20", "drop", above())
 def tuned_methods_drop(results: Evidence) -> Iterator[Instance]:
-    """At ε = 0.5, 1 and 2, a method is less accurate on held-out data sets at the setting that private reports choose
+    """At ε = 0.5, 1 and 2, a method on held-out data sets is less accurate at the setting that private reports choose
     than at its best setting.
     """  # noqa: D205 (the rule as pages print it)
     for epsilon in (0.5, 1.0, 2.0):
@@ -115,7 +115,7 @@ def tuned_methods_drop(results: Evidence) -> Iterator[Instance]:
 
 @checks("L20", "rank sums", above(), quantifier="every")
 def pruned_is_first_where_settings_are_private(results: Evidence) -> Iterator[Instance]:
-    """At ε = 0.5, 1 and 2, LPCT-prune has a smaller rank sum on held-out data sets than the methods whose setting is
+    """At ε = 0.5, 1 and 2, LPCT-prune has a smaller rank sum on held-out data sets than the methods with a setting
     chosen by private reports.
     """  # noqa: D205 (the rule as pages print it)
     methods = ("lpct_prune_max_edge", *map(_selected, TUNED))
@@ -136,8 +136,8 @@ def counted_work(dataset: str, method: str) -> float:
 
 @checks("L18", "work", above(), effect=0, rule_changes=SECONDS_FIRST)
 def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
-    """On most data sets, a fit of the faster PSGD costs more than a fit of the slowest of LPCT and PHIST (seconds in
-    print, counted work here): log10 of the ratio of these costs is above 0.
+    """On most data sets, log10(cost of the faster PSGD / cost of the slowest of LPCT and PHIST) is above 0, where the
+    cost of a fit is in seconds (print) or counted work (here).
     """  # noqa: D205 (the rule as pages print it)
     slow, quick = ("psgd_linear", "psgd_neural"), (*OURS, "phist")
     table = results.table("lpct/table3", 2.0, "", slow + quick)
@@ -150,7 +150,7 @@ def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
 
 @checks("L18", "memory", above(), effect=0)
 def dense_histogram_exceeds_memory(results: Evidence) -> Iterator[Instance]:
-    """A dense histogram of two bins per axis exceeds 100 GB if no PHIST is printed: log10(size / 100 GB) is above 0."""
+    """Where no PHIST is printed, log10(size / 100 GB) is above 0 for a dense histogram of two bins per axis."""
     if results.source == "published":
         raise NotRunError("the paper's dashes are what this check explains")
     printed = printed_cells("lpct/table3")

@@ -16,11 +16,12 @@ from lpbench.reporting.report import described
 
 #: Tables that other commands leave in the folder of the report: title, what it shows, the command that makes it.
 ABOUT_TABLES = {
-    "timing": ("Time", "Seconds of each experiment, summed over its blocks (jobs of one worker).",
+    "timing": ("Time", "Seconds of each experiment: the sum over blocks. A block is a job of one worker.",
                "lpbench report"),
-    "bench": ("Benchmarks", "Time of kernels and sweeps, and of their slow counterparts. Seconds are processor time of "
-              "one thread. Both times of a ratio are from one process. The ratio to memory divides a time by the time "
-              "to move input and output once, at the bandwidth of a copy in the same run.", "make bench"),
+    "bench": ("Benchmarks", "Time of kernels and sweeps, compared with slow implementations. Seconds are processor "
+              "time of one thread. One process measured both times of a ratio. “Ratio to memory” is a time divided by "
+              "the time of one copy of input and output. “36 drawn, scaled”: time of 36 points, scaled to all points.",
+              "make bench"),
 }  # fmt: skip
 
 #: The seed of a second run of the claims' experiments, and its verdicts: columns of ``verdicts.csv``.

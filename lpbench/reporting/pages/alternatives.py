@@ -33,8 +33,8 @@ def telling(paper: Paper, numbers: pd.DataFrame, alternatives: pd.DataFrame, lab
     beside = beside.assign(what=beside["artifact"].map(kind))
     fits = counts(distinct_fits(judged))
     return {
-        "fits": f"{len(judged):,} printed numbers come from {fits['compared']:,} distinct fits. Of these "
-        f"fits {fits['method']:,} identify their method, and {fits['budget']:,} identify both method and budget",
+        "fits": f"{len(judged):,} printed numbers are compared with {fits['compared']:,} distinct fits of ours. "
+        f"{fits['method']:,} of these fits identify their method, and {fits['budget']:,} identify method and budget",
         "kinds": sorted(set(kinds), reverse=True),
         "rows": alternative_rows(beside, sorted(set(kinds), reverse=True)),
         "artifacts": artifact_rows(beside, labels),

@@ -105,7 +105,7 @@ def _leaks(released: Mapping[str, Sequence], libraries: tuple[list[str], list[li
         if verdict == EXCEEDS:
             leaking.setdefault(library, {})[name] = None
     parts += [f"{library} ({'; '.join(names)})" for library, names in leaking.items()]
-    return f"Released code that spends more than it promises: {', '.join(parts)}." if parts else ""
+    return f"Released code that spends more than the stated ε: {', '.join(parts)}." if parts else ""
 
 
 def _by_mutant(mutants: tuple[list[str], list[list[str]]] | None) -> tuple[list[str], list[list[str]]] | None:
@@ -121,7 +121,7 @@ def _by_mutant(mutants: tuple[list[str], list[list[str]]] | None) -> tuple[list[
         checks = Counter(filter(None, caught))
         first = ", ".join(f"{check} {count}" for check, count in sorted(checks.items()))
         rows.append([name.replace("_", " "), str(len(caught)), str(sum(map(bool, caught))), first])
-    return ["broken promise", "methods", "caught", "first caught by"], rows
+    return ["broken promise", "methods", "caught", "first caught by (check, number of methods)"], rows
 
 
 def _in_words(table: Mapping) -> dict:

@@ -154,5 +154,7 @@ def _check(row: Mapping[str, Any]) -> dict[str, Any]:
         "unit": unit(first["statistic"], json.loads(first["arguments"])) if first else "",
         "drawn": meaning(first["statistic"]) if first else "",
         "outcomes": [row, *row["others"]],
-        "margin": f"{value.text} in our runs; the rule asks for values {bounds}." if value.value == value.value else "",
+        "margin": f"Our runs give {value.text}. The rule asks for a value {bounds}."
+        if value.value == value.value
+        else "",
     }

@@ -60,10 +60,10 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
     ]
     caveat = (
         f"A dot is the share of published scores that are no better than the constant. The constant is PrivateMean: "
-        "one privately estimated number, predicted for everyone. HistOfTree's own grid contains it. The overall share "
-        f"has the 95 % interval [{low:.0f}, {high:.0f}] % over {sets} data sets. {total} scores are the best of their "
-        f"data set, and {below} of these are no better than the constant. If the constant's error were 5 % larger or "
-        f"smaller, this number would be between {least} and {most}."
+        "one privately estimated number, predicted for everyone. HistOfTree's grid contains this constant. The share "
+        f"of all scores has the 95 % interval [{low:.0f}, {high:.0f}] % over {sets} data sets. {total} scores are the "
+        f"best of their data set, and {below} of these are no better than the constant. If the constant's error were "
+        f"5 % larger or smaller, {least} to {most} of the {total} would be no better."
     )
     sentence = f"At ε ≤ {STRONG:g}, {cells_below} of {cells} published scores are no better than a constant."
     source = f"{page_of(rows[0]['artifact'])}.html#constant"
@@ -92,14 +92,18 @@ def users_add(table: pd.DataFrame, entries: Sequence[ReportEntry], folder: Path)
     for entry in sorted((e for e in entries if e.experiment.settings.get("compared")), key=lambda e: e.name):
         found: list[PageFinding] = []
         for method in our_methods(entry.experiment):
-            of_method = gained[(gained["experiment"] == entry.name) & (gained["method"] == method)]
-            of_method = of_method[(of_method["beside"] == "public") & (of_method["mask"] == of_method["mask"].min())]
-            held, development = (of_method[of_method["role"] == role] for role in (HELD, DEVELOPED))
+            held, development = (over_public(gained, entry.name, method, role) for role in (HELD, DEVELOPED))
             if len(held) and (task := str(held["task"].iloc[0])) not in by_task:
                 found.append(_of_method(entry, held, development, gained, table, None if found else folder))
         if found:
             by_task[task] = found
     return [finding for task in sorted(by_task) for finding in by_task[task]]
+
+
+def over_public(gained: pd.DataFrame, experiment: str, method: str, role: str = HELD) -> pd.DataFrame:
+    """Return a method's rows of :func:`gains` over public data alone, one a budget, under the first of its masks."""
+    rows = gained.query("experiment == @experiment and method == @method and role == @role and beside == 'public'")
+    return rows[rows["mask"] == rows["mask"].min()]
 
 
 def our_methods(experiment: Experiment) -> list[str]:
@@ -140,10 +144,10 @@ def _of_method(
     rivals = rivals[(rivals["role"] == HELD) & (rivals["method"] != method)]
     above = sorted({method_title(m, catalog.methods()) for m in rivals.loc[rivals["low"] > 0, "method"]})
     caveat = (
-        f"The method is {title}. Its inputs, as on the leaderboard, are “{inputs}”. A dot is what private users add: "
+        f"The method is {title}, whose inputs on the leaderboard are “{inputs}”. A dot is what private users add: "
         f"1 − (loss of the method) / (loss of the best learner on public rows alone). Private users help if the dot is "
         f"right of 0. The ratio is a geometric mean over {n} held-out sets{named}, with a 95 % interval over the sets. "
-        f"{rivals['method'].nunique()} other methods have these inputs. Those with an interval above 0 at some ε: "
+        f"Other methods with these inputs: {rivals['method'].nunique()}; with an interval above 0 at some ε: "
         f"{', '.join(above) or 'none'}."
     )
     chart = [(f"ε = {r.epsilon:g}", [_value(r, "held")]) for r in held.itertuples()]

@@ -386,7 +386,9 @@ def surprise(findings: Sequence[PageFinding], n: Mapping[str, int], claims: Sequ
     numbers = f"{n['different']:,} of {n['compared']:,} published numbers are different from ours."
     doubts = [(n["different"] / n["compared"], numbers, "papers")]
     if claims:
-        doubts.append((failing / len(claims), f"{failing} of {len(claims)} published sentences fail here.", "papers"))
+        doubts.append(
+            (failing / len(claims), f"{failing} of {len(claims)} published sentences fail in our runs.", "papers")
+        )
     return sorted([*doubts, *((f.share, f.sentence, f"finding-{f.name}") for f in findings if f.share)], reverse=True)
 
 
