@@ -43,7 +43,7 @@ def proof(folder: Path) -> str:
             "Do printed numbers hold?",
             f"Of {n['compared']:,} printed numbers, {n['method']:,} identify their method and {n['different']:,} are "
             "different. The others do not identify a method. "
-            f"[Why not?]({HOME.replace('index', 'histoftree')}#why-not)",
+            f"[Why numbers differ]({HOME.replace('index', 'histoftree')}#table-1)",
         ),
         (
             "Do printed sentences hold?",

@@ -47,8 +47,8 @@ checks.add(
     "H9",
     "rank sums, average ties",
     above(),
-    "If tied methods share their average rank, the worst HistOfTree variant has a smaller rank sum than the best "
-    "competitor, at every ε and mask.",
+    "With average ranks for ties, the worst HistOfTree variant has a smaller rank sum than the best competitor at "
+    "every ε and mask.",
     partial(_rank_sums, ties=dict.fromkeys(TIES, "average")),
     quantifier="every",
 )

@@ -47,8 +47,8 @@ DEVIATIONS = (
     Deviation(
         "LDPCP/tree.py:160, 315, 327-332",
         LAST,
-        "pruning() returns the object itself. Hence its flag is always true, and the second pass leaves nodes without "
-        "a prediction",
+        "pruning() returns the object itself. As a flag, an object is always true, so the second pass leaves nodes "
+        "without a prediction",
         "none: the code cannot run",
     ),
     Deviation(

@@ -157,7 +157,7 @@ def _figures() -> Iterator[Interpretations]:
     )
     for name, words in (("4a", "4(a)"), ("4b", "4(b)"), ("5c", "5(c)")):
         steps = [
-            Step("the text: tighter constants, and no flag", f"{prune}[variant=tight_no_flag]", "text"),
+            Step("the constants of section 6.1, and no flag", f"{prune}[variant=tight_no_flag]", "text"),
             Step("the authors' code", prune, "code"),
         ]
         yield Interpretations(

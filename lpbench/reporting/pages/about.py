@@ -67,7 +67,7 @@ def time_in_words(folder: Path) -> tuple[str, str, int] | None:
     if timing.empty:
         return None
     minutes = sum(minutes_of(timing, f"{paper.name}/") for paper in papers() if paper.citation)
-    return f"{minutes:.0f} minutes", f"{minutes_of(timing, 'total') / 60:.1f} hours", int(timing["workers"].iloc[-1])
+    return f"{minutes:.0f} minutes", f"{minutes_of(timing, 'total'):.0f} minutes", int(timing["workers"].iloc[-1])
 
 
 def changed_by_seed(folder: Path) -> tuple[str, tuple[str, ...], list[list[str]]] | None:

@@ -87,9 +87,9 @@ def _optimism(entry: ReportEntry) -> str:
     size = 100 * (apart if accuracy else apart / rows["oracle"])[apart > 2 * rows["se"]]
     unit = "percentage points" if accuracy else "%"
     return (
-        f"Selection bias: in {len(size)} of {len(rows)} cells the score of the best grid point differs by more than 2 "
-        "standard errors on replications that did not choose this point"
-        + (f" (median of these: {size.median():.2g} {unit}; largest: {size.max():.2g} {unit})." if len(size) else ".")
+        f"Selection bias: in {len(size)} of {len(rows)} cells the best grid point's score differs by more than 2 "
+        "standard errors from its score on replications that did not choose this point"
+        + (f" (median difference {size.median():.2g} {unit}, largest {size.max():.2g} {unit})." if len(size) else ".")
     )
 
 
