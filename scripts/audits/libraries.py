@@ -48,11 +48,15 @@ NOT_ADAPTED = {
     "pure-ldp, ZeroOracle": "sends the constant 0",
     "pure-ldp, heavy hitters (PEM, TreeHistogram, SFP)": "send prefixes and fragments of words through a frequency "
     "oracle that the table contains. TreeHistogram and SFP split epsilon evenly over two reports",
-    "multi-freq-ldpy, further reports of longitudinal protocols": "a client keeps no state, so it draws a second "
-    "report like the first. The caller has to memoize reports to stay within eps_perm",
+    "multi-freq-ldpy, further reports of longitudinal protocols": "a client keeps no state, so each report spends new "
+    "budget. The caller has to memoize reports to stay within eps_perm",
 }
 #: Randomizers of which the table compares values that their guarantee does not cover (see their notes).
 NOT_COVERED = frozenset({"RS+FD[GRR]", "RS+FD[UE-z]", "RS+FD[UE-r]", "RS+FD[ADP]"})
+#: Explanation of the mark of their bounds.
+_OUTSIDE = (
+    " *(above)* marks a bound above ε that refutes nothing: the claim does not cover the two values (see the notes)."
+)
 
 
 def audit_library(key: str, epsilon: float, samples: int = SAMPLES, seed: int = 0) -> dict[str, Any]:
@@ -120,10 +124,9 @@ def page(rows: list[dict[str, str]]) -> str:
         "This page gives lower bounds on the privacy loss of local randomizers (four libraries) and of models (two",
         f"libraries). A bound for a randomizer comes from {SAMPLES} reports of each of two values. Such a bound",
         f"exceeds the true loss with probability at most {FAILURE:g}. A bound below the claimed ε does not contradict",
-        "the claim. A bold bound is above the claimed ε and refutes the claim. *(above)* marks a bound above ε that",
-        "refutes nothing, because the claim does not cover the two values (see the notes). Reports are compared in",
-        "single precision, so leaks by rounding errors of double precision are not detected. A bound holds at the δ of",
-        "its row, or else at δ = 0.",
+        "the claim. A bold bound is above the claimed ε and refutes the claim." + _OUTSIDE * any(map(_outside, rows)),
+        "Reports are compared in single precision, so leaks by rounding errors of double precision are not detected. A",
+        "bound holds at the δ in brackets after the randomizer's name, or at δ = 0 if there is none.",
         "`python -m scripts.audits.libraries` rewrites the tables and this page;",
         "`python -m scripts.audits.libraries LIBRARY 1` prints a library's bounds at ε = 1. Both commands need",
         "`pip install '.[audit-libraries]'` in a separate environment, because the libraries need older versions of",
@@ -171,7 +174,12 @@ def _cell(row: dict[str, str]) -> str:
     bound = f"{float(row['lower_bound']):.2f}"
     if row["verdict"] != "exceeds":
         return bound
-    return f"{bound} (above)" if row["name"] in NOT_COVERED else f"**{bound}**"
+    return f"{bound} (above)" if _outside(row) else f"**{bound}**"
+
+
+def _outside(row: dict[str, str]) -> bool:
+    """Return True for a bound above epsilon between values that the claim does not cover."""
+    return row["verdict"] == "exceeds" and row["name"] in NOT_COVERED
 
 
 def main(arguments: Sequence[str]) -> int:
