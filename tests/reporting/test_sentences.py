@@ -223,7 +223,7 @@ def test_what_the_page_says_that_residual_score_asks_is_what_leaves_users(monkey
 
 def test_the_page_of_tests_describes_the_figure_of_ranks():
     text = " ".join((ROOT / "docs/reproduction.md").read_text(encoding="utf-8").split())
-    assert f"needs {FEWEST} data sets and {LEAST_METHODS} methods:" in text and "(k - 1) 2¹⁻ⁿ" in text
+    assert f"needs at least {FEWEST} data sets and {LEAST_METHODS} methods." in text and "(k - 1) 2¹⁻ⁿ" in text
     losses = pd.DataFrame({"a": [1.0] * 6, "b": np.arange(2, 8), "c": np.arange(3, 9)}, list("uvwxyz"))
     assert compare_losses(losses, "a")["p"].min() == least_p(6, 3) == 2 * 2.0**-5
 
