@@ -24,8 +24,8 @@ def test_the_page_says_which_methods_keep_to_the_bounds_and_where_others_do_not(
         ("private_mean", "d1"): 4.0, ("private_mean", "d2"): 4.0,
     }  # fmt: skip
     assert shown("mse", losses).remark == (
-        "With all labels and budgets, these methods have a ratio of at most 1.02 in the geometric mean "
-        "and 1.10 on any data set: A. "
+        "For all kinds of labels and budgets, these methods have a ratio of at most 1.02 in the geometric mean, "
+        "and of at most 1.10 on each data set: A. "
         "C has larger ratios with labels recorded at ε = 1 (1.025, 1.050 on D1). "
         "B has larger ratios with labels recorded at ε = 1 (1.061, 1.125 on D2)."
     )

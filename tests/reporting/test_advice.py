@@ -163,7 +163,7 @@ def test_few_sets_tell_nobody_apart_and_the_page_says_so(tmp_path):
     body, table, cards = made("comparison/classification", CLASSES, tmp_path)
     assert all(found.second in ("", *found.tied) for found in advise(body, table))
     shown = choices([body], table, cards)
-    assert any(row["second"].endswith(" (not significantly different)") for row in shown)
+    assert any(row["second"].endswith(" (not significantly different from the first)") for row in shown)
 
 
 def test_small_errors_win_and_masks_are_choices_of_their_own(tmp_path):

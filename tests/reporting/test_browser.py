@@ -200,7 +200,7 @@ QUESTIONS = [
      "section[data-n='lpct/figure6a'] .verdict", r"^Figure 6\(a\) does not hold here: \d+ of 120 numbers are "),
     ("why does table 1 of HistOfTree differ, and how much is unexplained?", _PAPER,
      f"{_TABLE} .explained",
-     r"^\d+ numbers are different, the largest by .* A cause is suspected for \d+ of these numbers\."),
+     r"^\d+ numbers are different, by at most .* A cause is suspected for \d+ of these numbers\."),
     ("5,000 users, label and two features private, ε = 2: which method?",
      [_USE, {"at": "select[name='epsilon']", "choose": "2"}],
      "#answer", r"^[\w ]+ \(regression\), ε = 2\. Compared with a private constant: \d+ % less error \["),

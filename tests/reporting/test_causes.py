@@ -118,7 +118,7 @@ def test_pages_are_filters(results, tmp_path):
     verdict, *why = page.said(rows[rows["artifact"] == NAME], "Table 1")
     assert verdict == "Table 1 does not hold here: 120 of 120 numbers are different from ours."
     assert "Another interpretation reproduces 10 of these numbers" in why[0] and "by more" not in why[0]
-    assert "With inferred settings, 80 of 120 numbers are equivalent" in why[-1]
+    assert "With inferred settings, 80 of 120 numbers are equivalent to ours" in why[-1]
     [drawn] = draw_numbers(judged_numbers(rows).assign(line="Table 1"), tmp_path)
     text = drawn.read_text(encoding="utf-8")
     assert all(f">{words}<" in text for words in ("Table 1", f"0 {NOT_ALONE}", "120 different"))
@@ -141,7 +141,7 @@ def test_an_impossible_number_is_not_the_largest_miss(results, tmp_path):
     never = Bound("x", "cannot be", lambda results: "", ({"method": "hist"}, {"method": "par_dt"}), CONTRADICTION)
     rows = table(results, tmp_path, bounds=(never,))
     rows.loc[rows["method"] == "hist", "ours"] *= 1e6
-    assert "the largest by 100 %" in page.said(rows)[1]
+    assert "by at most 100 %" in page.said(rows)[1]
 
 
 @pytest.mark.parametrize(
@@ -165,12 +165,12 @@ def test_a_table_holds_or_does_not_in_one_sentence_of_its_counts(what, classes, 
 
 
 def test_why_not_is_a_line_a_class_without_zeros():
-    assert page.why(counts(judged_numbers(ROWS)), "Table 1", "the margin of 15 %", ", the largest by 20 %")[1:] == [
-        "4 numbers are different, the largest by 20 %. Another interpretation reproduces 1 of these numbers. Settings "
+    assert page.why(counts(judged_numbers(ROWS)), "Table 1", "the margin of 15 %", ", by at most 20 %")[1:] == [
+        "4 numbers are different, by at most 20 %. Another interpretation reproduces 1 of these numbers. Settings "
         "found later by search reproduce 1 of these numbers. A cause is suspected for 1 of these numbers. No cause is "
         "known for 1 of these numbers.",
-        "1 number is undecided: the interval of the difference between print and our number crosses the margin of 15 "
-        "%.",
+        "1 number is undecided: the confidence interval of the difference between the printed number and ours crosses "
+        "the margin of 15 %.",
         "1 number cannot be compared, because the paper contradicts itself or our data may not be the paper's.",
         "3 numbers are equivalent to ours. 2 of these numbers identify their method: all alternatives that we ran in "
         "their place are different. 1 number is equivalent, but not alone: a constant or another method may be "
@@ -186,8 +186,8 @@ def test_suspected_causes_and_sets_that_cannot_be_compared_are_named():
     rows = ROWS.assign(dataset="abalone", reason=[f"reason {k}" for k in range(len(ROWS))])
     named = page.why(counts(judged_numbers(rows)), "Table 1", judged=judged_numbers(rows))
     suspected = judged_numbers(rows).query("cause == 'suspected'")
-    assert [line for line in named if line.startswith("Suspected cause of 1 number: ")] == [
-        f"Suspected cause of 1 number: {reason}." for reason in suspected["reason"]
+    assert [line for line in named if line.startswith("Suspected cause of 1 difference: ")] == [
+        f"Suspected cause of 1 difference: {reason}." for reason in suspected["reason"]
     ]
     assert sum(line.startswith("1 number cannot be compared (Abalone 1), because") for line in named) == 1
 

@@ -54,7 +54,7 @@ def test_both_methods_of_an_answer_have_the_inputs_that_were_asked_for(inputs):
             wanted,
             first,
         )
-        assert second.removesuffix(" (not significantly different)") in {*named, "–"}, (wanted, second)
+        assert second.removesuffix(" (not significantly different from the first)") in {*named, "–"}, (wanted, second)
         (method,) = re.findall(r"method=(\S+)", said[-1])
         assert method.strip("'") in alike or {*method.split(",")} <= references, (task, wanted, method)
 

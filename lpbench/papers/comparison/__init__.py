@@ -17,7 +17,7 @@ REGRESSION = (
 )
 CLASSIFICATION = (
     "The tables compare our methods and the papers' methods with baselines that pair a published label randomizer "
-    "with a learner. Settings, kinds of data sets and files are as for regression.",
+    "with a learner. The settings, the kinds of data sets and the files are those of regression.",
 )
 
 

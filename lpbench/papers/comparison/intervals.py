@@ -128,5 +128,5 @@ def _conclusion(rows: pd.DataFrame) -> str:
     }
     for word, group in where.items():
         cells = [f"{r.title} at ε = {r.epsilon:g} ({r.coverage:.3f}, {r.ratio:.2f})" for r in group.itertuples()]
-        sentences += [f"{word} (in brackets: coverage, and width / exact width): {'; '.join(cells)}."] if cells else []
+        sentences += [f"{word} (coverage and width / exact width in brackets): {'; '.join(cells)}."] if cells else []
     return " ".join(sentences)

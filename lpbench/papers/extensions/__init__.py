@@ -13,23 +13,24 @@ from lpbench.reporting.plain_table import PlainTable
 
 WITHOUT_TUNING = (
     "ResidualGP is a method for regression in which users protect the label and some features. ResidualGP asks groups "
-    "of users one after the other. The reports of the first group locate the labels. Users of later groups send their "
-    "label minus a forecast, which the curator makes from earlier reports, with noise. These users also send protected "
-    "features, with noise, if the budget makes this worthwhile. The curator averages a Gaussian process and a forest. "
-    "The weights of this average depend on how well each of the two predicts reports that it has not seen. Only "
-    "reports carry information about protected values.",
+    "of users one after the other. The reports of the first group tell the curator where the labels lie. From earlier "
+    "reports, the curator forecasts the labels of a later group. Each user of this group sends the label minus the "
+    "forecast, with noise. Later groups also send protected features, with noise, if this makes their reports only "
+    "moderately noisier. A prediction averages a Gaussian process and a forest, weighted by how well each predicts "
+    "reports that it has not seen. Protected values leave a device only in these noisy reports.",
     "ResidualScore is a method for classification. Users who show features send their class by randomized response. "
-    "ResidualScore learns a public score from the public sample. Gaussian processes and a forest on the shown "
-    "features are fitted to the differences between the unbiased reports and the public score. If users show nothing "
-    "(CalibratedScore), each user sends one randomized pair: a cell of the public score and a class. CalibratedScore "
-    "corrects the public score where the reports show that private users differ from public ones.",
+    "ResidualScore learns class probabilities from the public sample (the public score). Gaussian processes and a "
+    "forest on the shown features are fitted to the differences between the unbiased reports and the public score. If "
+    "users show nothing (CalibratedScore), each user sends one randomized pair: a cell of the public score and a "
+    "class. CalibratedScore corrects the public score where the reports show that private users differ from public "
+    "ones.",
     "docs/methods_notes.md in the repository has definitions, proofs and limits. Below, the scores of published "
     "methods are those of their best grid point on the test rows. No user can know this grid point.",
 )
 CORRUPTED = (
     "The first tables have data on which a tuning-free method may be worse than a constant. These data have labels in "
-    "random order, for which a constant predicts best, or labels with heavy tails. We divide the error of a method by "
-    "that of the constant. A method passes if the geometric mean of this ratio over data sets is at most "
+    "random order, for which a constant predicts best, or labels with heavy tails. We divide a method's error by the "
+    "constant's error. A method passes if the geometric mean of this ratio over data sets is at most "
     f"{MOST_ON_AVERAGE}, and the ratio on each data set is at most {MOST:.2f}. The first table of each experiment "
     "shows which methods pass.",
     "The next table has public samples that differ from the private sample: other class shares, swapped labels in "
@@ -39,13 +40,14 @@ CORRUPTED = (
 
 LIARS = (
     "In the last tables some users send false reports. No check can distinguish a false report from a noisy one. The "
-    "influence of one report is the largest shift of the curator's estimate that this report can cause, as a multiple "
-    "of the effect of one record. This influence is computed exactly, and is infinite for unbounded noise.",
+    "harm of false reports is a method's loss with them divided by its loss without them. The influence of one report "
+    "is the largest shift of the curator's estimate that one report can cause, divided by the largest shift that one "
+    "record can cause without noise. The influence is computed exactly, and is infinite for unbounded noise.",
 )
 PEOPLE = (
     "A mask is the set of features that a user protects. A mask that depends on a protected value reveals information "
-    "about this value, which ε does not count. The last tables compare two groups of people, which the data sets' "
-    "manifests name. The group of a person is read in test rows alone.",
+    "about this value, and ε does not count this information. The last tables compare two groups of people, which the "
+    "data sets' manifests name. The group of a person is read in test rows alone.",
 )
 STANDARD_TASKS = ("regression", "classification")
 

@@ -144,8 +144,8 @@ def _never_worse(rows: list[tuple[str, str, str, float, float, str]]) -> str:
             worse.setdefault(title, []).append(f"{labels} at ε = {epsilon} ({mean:.3f}, {largest:.3f} on {worst})")
     never_worse = [title for title in dict.fromkeys(row[2] for row in rows) if title not in worse]
     sentences = [
-        f"With all labels and budgets, these methods have a ratio of at most {MOST_ON_AVERAGE} in the geometric mean "
-        f"and {MOST:.2f} on any data set: {'; '.join(never_worse) or 'no method'}."
+        f"For all kinds of labels and budgets, these methods have a ratio of at most {MOST_ON_AVERAGE} in the "
+        f"geometric mean, and of at most {MOST:.2f} on each data set: {'; '.join(never_worse) or 'no method'}."
     ]
     return " ".join(
         [*sentences, *(f"{title} has larger ratios with labels {'; '.join(where)}." for title, where in worse.items())]
@@ -168,7 +168,7 @@ def strength_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     change = Effect.of(strongest, rows)
     legend, words = (
         LEGEND.format(f"at strength {none:g}"),
-        "A mask that depends on the protected values changes the error",
+        f"At strength {strengths[-1]:g}, the dependence of the mask on protected values changes the error",
     )
     return PlainTable(legend, heads, tuple(lines), change.remark(words), change.finding(words))
 
@@ -182,7 +182,7 @@ def rules_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
             lines.append((mask_name(str(mask)), f"{epsilon:g}", method_title(rule, cards), times(mean)))
             each.append(ratios)
     cost = Effect.of(each, rows)
-    words = "Cutting at random changes the error"
+    words = "Cutting at random in place of the compared rule changes the error"
     heads = ("mask", "ε", "compared rule", "random cuts")
     return PlainTable(
         LEGEND.format("with the cuts of the compared rule"),
@@ -243,7 +243,7 @@ def liars_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     change = Effect.of([over(poisoned[m, ends[0]], poisoned[m, ends[1]]) for m in sorted(bounded)], rows)
     words = (
         f"For methods with bounded influence of one report, lowering ε from {ends[1]:g} to {ends[0]:g} changes the "
-        "loss ratio under 10 % false reports"
+        "harm of 10 % false reports"
     )
     heads = ("method", "ε", "influence of one report", *SCENARIOS)
     legend = LEGEND.format("without false reports")
@@ -291,12 +291,12 @@ def groups_table(rows: pd.DataFrame, cards: Cards) -> PlainTable | None:
     wider = [ratio > 1 for ratio, mark in changes.values() if mark]
     sentences = [
         change.remark(words),
-        f"In {len(changes)} single cells the gap without privacy is above noise. After Holm's correction (*), privacy "
-        f"widens the gap in {sum(wider)} of these cells and narrows it in {len(wider) - sum(wider)}.",
+        f"In {len(changes)} single cells the gap without privacy has a 95 % interval above 0. After Holm's correction "
+        f"(*), privacy widens the gap in {sum(wider)} of these cells and narrows it in {len(wider) - sum(wider)}.",
     ]
     if attribute:
         effect = Effect.of([over(sides.get(False, {}), sides.get(True, {})) for sides in attribute.values()], rows)
-        protected = "Protecting the group's attribute changes the gap"
+        protected = "Protecting the group's attribute, compared with showing it, changes the gap"
         sentences += [effect.remark(protected), *([f"{effect.finding(protected)}."] if effect.decided else [])]
     legend = (
         "An entry is the gap between the groups ± half of its 95 % interval over replications. The number after × is "

@@ -26,8 +26,8 @@ PAPER = Paper(
     claims=stated_claims("L", claims_figures.checks, claims_tables.checks),
     configurations={"text": ("text", "tight_no_flag"), "code": ("released", "published_code")},
     judging=Judging(
-        "We judge tables against the paper's text. We judge figures against the authors' code, because the text "
-        "and the settings of the figures contradict each other.",
+        "We compare tables with runs that follow the paper's text. We compare figures with runs that follow the "
+        "authors' code, because the text contradicts the settings of the published figures.",
         {"figure": "code"},
     ),
     rests_on=(claims_tables.SELECTED,),

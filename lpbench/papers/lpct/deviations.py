@@ -11,8 +11,8 @@ DEVIATIONS = (
     Deviation(
         "LDPCP/tree.py:333-335",
         LAST,
-        "LPCT and LPDT grow the partition on the private sample. Counts that the code calls public are exact private "
-        "counts",
+        "LPCT and LPDT grow the partition on the private sample. Counts that the code calls public are exact counts "
+        "of private users",
         "unbounded: the cuts depend on raw data (the first upload grows on public rows, as the paper says)",
         "tree_on_raw_labels",
     ),
@@ -26,14 +26,15 @@ DEVIATIONS = (
     Deviation(
         "comparison/PSGD/privatizer.py:20",
         BOTH,
-        "PSGD does not scale gradients shorter than 1 to length 1 before they enter PrivUnitG",
+        "PSGD does not scale gradients shorter than 1 to length 1 before PrivUnitG randomizes them",
         "not bounded by epsilon: the mechanism's proof needs unit vectors",
         "short_gradients",
     ),
     Deviation(
         "comparison/PGLM/_PGLM.py:66",
         BOTH,
-        "PGLM multiplies the variance of the summed noise by sqrt(n_P), not n_P. Its r = d + 1 offsets a part of this",
+        "PGLM multiplies the variance of the summed noise by sqrt(n_P), not n_P. The code's r = d + 1 makes up for "
+        "a part of the missing noise",
         "above epsilon for n_P > (d + 1)^4",
         "pglm_root_n",
     ),
@@ -47,8 +48,8 @@ DEVIATIONS = (
     Deviation(
         "LDPCP/tree.py:160, 315, 327-332",
         LAST,
-        "pruning() returns the object itself. As a flag, an object is always true, so the second pass leaves nodes "
-        "without a prediction",
+        "the code reads the result of pruning() as a flag, but pruning() returns the object itself. This flag is "
+        "always true, so that the second pass leaves nodes without a prediction",
         "none: the code cannot run",
     ),
     Deviation(
@@ -60,15 +61,15 @@ DEVIATIONS = (
     Deviation(
         "partition and grids",
         BOTH,
-        "the partition minimizes entropy, not Gini. The least leaf size is searched over 1, 5, 10, 50, 100 in "
-        "simulations, and over powers of 2 on real data. The searched weights λ are not the printed weights. Our "
-        "figures show this variant and the variant text",
+        "the partition minimizes entropy, not the Gini index. The least leaf size is searched over 1, 5, 10, 50, 100 "
+        "in simulations, and over powers of 2 on real data. The code searches other weights λ than the paper prints. "
+        "Our figures show these settings and those of the text",
     ),
     Deviation(
         "LDPCP/_splitter.py:298, 322, 416; LDPCP/_tree.py:317 (319 in the last commit)",
         BOTH,
-        "CART tries ten thresholds per feature. If the best cut leaves too few rows, another of the best tenth of the "
-        "features cuts the cell, or the cell is a leaf. Our search=released does the same",
+        "CART tries ten thresholds per feature. If the best cut leaves too few rows, the code cuts by another feature "
+        "among the best tenth, or makes the cell a leaf. Our search=released does the same",
     ),
     Deviation(
         "grids of the simulations",

@@ -36,7 +36,7 @@ def _lpct_rank_sums() -> str:
         table = lpct_reachable(epsilon)
         outside = int(((table["printed"] < table["min"]) | (table["printed"] > table["max"])).sum())
         parts.append(f"{outside} of {len(table)} rank sums at ε = {epsilon:g}")
-    return f"no ranking of the printed cells reaches {', '.join(parts)}"
+    return f"{', '.join(parts)} are outside the range that the printed cells allow"
 
 
 def _copied_rank_sums() -> str:
@@ -105,7 +105,7 @@ def printed_eta_range() -> tuple[float, float]:
 ERRATA = (
     Erratum("Table 2, rank sums", "no tie rule gives the printed sums from the printed cells", _lpct_rank_sums),
     Erratum("Table 2(b), rank sums", "the row of rank sums repeats that of Table 2(a)", _copied_rank_sums),
-    Erratum("Table 2, No. 1", "the printed counts are not the numbers of stars; perhaps bold cells were counted",
+    Erratum("Table 2, No. 1", "the printed counts are not the numbers of stars. Perhaps the authors counted bold cells",
             _wins_against_stars),
     Erratum("Table 2, PGLM", "the columns in (a) and (b) are identical", _copied_pglm),
     Erratum("Table 2(c), Email", "this row alone has no star, although its best cell is far above its other cells",

@@ -172,6 +172,6 @@ def read_sizes(folder: Path, *_: object) -> list[PlainTable]:
     rows = read_csv(path)
     labels = {ours: published for (published, _), ours in names("dataset", "L").items()}
     entries = {(r.dataset, r.panel): f"{_print(r.published)} / {_print(r.reproduced)}" for r in rows.itertuples()}
-    legend = "An entry is: published number / our number, after preprocessing. Private rows are the 80 % for training."
+    legend = "An entry is the published number / our number after preprocessing. n_P counts the 80 % for training."
     body = tuple((labels[d], *(entries[d, fact] for fact in FACTS)) for d in dict.fromkeys(rows["dataset"]))
     return [PlainTable(legend, ("data set", "n_P", "n_Q", "d"), body)]

@@ -144,7 +144,7 @@ def _answer(advice: Advice, cards: Mapping[str, Method]) -> dict[str, str]:
     title = ", ".join(method_title(method, cards) for method in methods)
     words = f"dataset=NAME method={shlex.quote(','.join(methods))} epsilon={advice.epsilon:g}"
     second = advice.method if advice.instead else advice.second
-    tied = " (not significantly different)" * (advice.second in advice.tied and not advice.instead)
+    tied = " (not significantly different from the first)" * (advice.second in advice.tied and not advice.instead)
     lines = (f"{held[name]:.3g}" if np.isfinite(held[name]) else "–" for name in ("constant", "public", "private"))
     view = {"inputs": advice.inputs, "task": task, "mask": advice.mask, "epsilon": f"{advice.epsilon:g}"}
     return {

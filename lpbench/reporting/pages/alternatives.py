@@ -34,7 +34,7 @@ def telling(paper: Paper, numbers: pd.DataFrame, alternatives: pd.DataFrame, lab
     fits = counts(distinct_fits(judged))
     return {
         "fits": f"{len(judged):,} printed numbers are compared with {fits['compared']:,} distinct fits of ours. "
-        f"{fits['method']:,} of these fits identify their method, and {fits['budget']:,} identify method and budget",
+        f"{fits['method']:,} of these comparisons identify the method, and {fits['budget']:,} method and budget",
         "kinds": sorted(set(kinds), reverse=True),
         "rows": alternative_rows(beside, sorted(set(kinds), reverse=True)),
         "artifacts": artifact_rows(beside, labels),

@@ -65,14 +65,14 @@ def said(rows: pd.DataFrame, what: str = "The artifact") -> list[str]:
     n, unit = counts(judged), "%" if judged["unit"].iloc[0] == "ratio" else "percentage points"
     under = SETTINGS[judged["configuration"].mode()[0]]
     missed = judged[judged["class"] == DIFFERENT]
-    largest = f", the largest by {_largest(missed, unit)}" if len(missed) else ""
+    largest = f", by at most {_largest(missed, unit)}" if len(missed) else ""
     margin = f"the margin of {100 * judged['tolerance'].iloc[0]:g} {unit}"
     lines = why(n, what, margin, largest, judged)
     for name, numbers in rows[~rows["judges"].astype(bool) & (rows["configuration"] != TRIED)].groupby("configuration"):
         if (m := counts(numbers[numbers["class"] != ""]))["compared"]:
-            others = f"{m['equivalent']:,} of {m['compared']:,} numbers are equivalent"
+            others = f"{m['equivalent']:,} of {m['compared']:,} numbers are equivalent to ours"
             under += f". With {SETTINGS.get(name, name)}, {others}"
-    return [*lines, f"These counts are for {under}."]
+    return [*lines, f"These counts are for our runs with {under}."]
 
 
 def why(
