@@ -49,11 +49,12 @@ def shown_signs(gained: pd.DataFrame) -> pd.Series:
     return np.sign(gained["low"]).where(gained["low"] * gained["high"] > 0, 0.0)
 
 
-def in_words(gained: pd.DataFrame) -> str:
+def in_words(gained: pd.DataFrame, between: str = ", ") -> str:
     """Say what private users change in the error of public data alone, budget by budget, from gains and intervals.
 
     A difference counts where its interval leaves out 0: ``6 % more error than public data alone at ε = 0.5, no
-    difference shown at 1 and 2, 5 to 8 % less error at 4 and 8``. ``gained`` has rows of :func:`gains`, one a budget.
+    difference shown at 1 and 2, 5 to 8 % less error at 4 and 8``. ``gained`` has rows of :func:`gains`, one a budget;
+    ``between`` separates the budgets' findings.
     """
     signs = shown_signs(gained)
     if not signs.any():
@@ -64,11 +65,11 @@ def in_words(gained: pd.DataFrame) -> str:
         size = " to ".join(map(str, dict.fromkeys([sizes[0], sizes[-1]])))
         more = "less" if span["gain"].iloc[0] > 0 else "more"
         words = ("no difference", "from") if not signs[span.index[0]] else (f"{size} % {more} error", "than")
-        what = words[0] if spans else f"{words[0]} {words[1]} public data alone"
+        what = f"{words[0]}{'' if spans else f' {words[1]} public data alone'}"
         *first, last = (f"{epsilon:g}" for epsilon in span["epsilon"])
         budgets = " and ".join(filter(None, [", ".join(first), last]))
         spans.append(f"{what}{'' if words[1] == 'than' else ' shown'} at {'' if spans else 'ε = '}{budgets}")
-    return ", ".join(spans)
+    return between.join(spans)
 
 
 def beside(inputs: str) -> str:

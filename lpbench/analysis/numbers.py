@@ -161,7 +161,7 @@ def in_words(rows: pd.DataFrame) -> str:
 def causes_in_words(rows: pd.DataFrame) -> str:
     """Say what stands behind the numbers that differ; without the last full stop."""
     n = counts(rows)
-    text = f"Of the {n['different']:,} numbers that differ, another interpretation reproduces {n['explained']:,}"
+    text = f"Of the {n['different']:,} that differ, another interpretation of the paper reproduces {n['explained']:,}"
     if n["after"]:
         text += f", and settings found later by search reproduce {n['after']} ({n['chance']} expected by chance)"
     return f"{text}. A cause is suspected for {n['suspected']:,}, and no cause is known for {n['open']:,}"

@@ -107,7 +107,7 @@ def test_the_headline_counts_once_what_is_judged():
     alone = in_words(judged_numbers(ROWS.assign(identifies="")))
     assert alone.startswith("3 of 9 printed numbers are equivalent to ours. 4 are different")
     assert causes_in_words(judged_numbers(ROWS)) == (
-        "Of the 4 numbers that differ, another interpretation reproduces 1, and settings found later by "
+        "Of the 4 that differ, another interpretation of the paper reproduces 1, and settings found later by "
         "search reproduce 1 (1 expected by chance). A cause is suspected for 1, and no cause is known for 1"
     )
 

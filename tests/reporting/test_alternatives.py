@@ -134,7 +134,7 @@ def test_no_interpretation_explains_what_the_constant_explains(numbers, beside):
 
 def test_the_best_grid_point_has_one_bin():
     shown = chosen_settings(Results(COMMITTED))
-    assert shown.finding.startswith("The best grid point has one bin in 120 of 120 HistOfTree cells")
+    assert shown.finding.startswith("The best grid point has one bin in 120 of 120 HistOfTree table cells")
     text = (COMMITTED / "histoftree.html").read_text(encoding="utf-8")
     assert 'id="chosen"' in text and 'id="tell"' in text
 

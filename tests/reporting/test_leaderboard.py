@@ -179,7 +179,7 @@ def test_a_finding_says_what_users_add_on_the_held_out_sets_that_it_names(tmp_pa
     for one, (method, inputs) in zip(found, OPENING, strict=True):
         rows = known[(known["experiment"] == one.command.rpartition(" ")[2]) & (known["method"] == method)]
         rows = rows[(rows["inputs"] == inputs) & (rows["role"] == "held out")]
-        assert one.sentence.endswith(f": {in_words(rows)}.")
+        assert one.sentence.endswith(f": {in_words(rows, '; ')}.")
         none = "no difference from public data alone is shown at any ε" in one.sentence
         assert none == all(rows["low"] * rows["high"] <= 0)
         assert f"over {rows['sets'].iloc[0]} held-out sets" in one.caveat
@@ -220,8 +220,12 @@ def test_the_sentence_on_the_constant_adds_up():
     rows = [WINS | {"epsilon": 1.0, "cells_below": 20}, WINS | {"epsilon": 2.0, "cells_below": 1}]
     found = below_the_constant(rows)
     assert "20 of 50 published scores" in found.sentence and len(found.sentence.split()) <= 15
-    best = "10 scores are the best of their data set, and 3 of these are no better than the constant"
-    assert best in found.caveat and "would be between 1 and 4." in found.caveat and found.share == 0.4
+    best = "10 scores are the best on a data set of a table, and 3 of these are no better than the constant"
+    assert (
+        best in found.caveat
+        and "1 to 4 of the 10 would be no better than the constant." in found.caveat
+        and found.share == 0.4
+    )
     assert found.chart.rows == [("HistOfTree, Table 2, aligned, ε = 1", [Value(40.0, 0.0, 100.0)])], (
         "strong privacy alone"
     )

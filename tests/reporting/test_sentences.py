@@ -85,8 +85,9 @@ def test_a_planted_change_changes_the_readme(file, tmp_path):
 #: Quantity -> the sentences that state it, on any page, and its column among the counts of numbers or of sentences.
 QUANTITIES = {
     "compared": r"Of ([\d,]+) printed numbers|compares ([\d,]+) printed numbers",
-    "method": r"([\d,]+) identify their method and|([\d,]+)</strong> numbers identify their method",
-    "different": r"and ([\d,]+) are different|([\d,]+) of [\d,]+</strong> numbers are|too\. ([\d,]+) are different\.",
+    "method": r"([\d,]+) identify their method and|([\d,]+)</strong> (?:printed )?numbers identify their method",
+    "different": r"and ([\d,]+) are different|([\d,]+) of [\d,]+</strong> (?:printed )?numbers are"
+    r"|too\. ([\d,]+) are different\.",
     "sentences": r"Of (\d+) sentences, \d+ hold|\d+ of (\d+)</strong> sentences fail|Of (\d+) claims in words",
     "hold": r"Of \d+ sentences, (\d+) hold|Of \d+ claims in words (\d+) hold",
     "fail": r"hold in our runs and (\d+) fail|(\d+) of \d+</strong> sentences fail|, (\d+) fails?[,;]",

@@ -8,12 +8,12 @@ REGRESSION = (
     "label randomizer with a scikit-learn learner on the public features. Baselines are not tuned. The learner of a "
     "baseline was chosen on development sets. A published method with a parameter is shown at three settings: the "
     "best grid point on the test rows (oracle), one setting fixed without test rows (tuning-free), and the setting "
-    "that privatised reports of some users choose (private). No user can obtain the oracle score.",
+    "that is chosen from privatised reports of some users (private). No user can obtain the oracle score.",
     "The data sets are of three kinds. Held-out sets come first in a table. Development sets, on which choices were "
     "made, are gray. Sealed sets are run only after all choices. A table may have methods with different inputs, but "
-    "the leaderboard above ranks only methods with equal inputs. standings.csv.gz has the bits of a user's reports, "
-    "and the loss of each method on each data set, divided by the loss of the best private constant and by the loss "
-    "of the best method without privacy.",
+    "the leaderboard above ranks only methods with equal inputs. standings.csv.gz has each method's loss on each data "
+    "set, divided by the loss of the best private constant and by the loss of the best method without privacy. The "
+    "file also has the bits of a user's reports.",
 )
 CLASSIFICATION = (
     "The tables compare our methods and the papers' methods with baselines that pair a published label randomizer "

@@ -113,20 +113,22 @@ def _conclusion(rows: pd.DataFrame) -> str:
     narrow, low = rows[rows["enough"]], rows[rows["coverage"] < LEAST]
     held = narrow["coverage"].between(*COVERAGE_HELD)
     sentences = [
-        f"With n users, n ε² is at least {ENOUGH:,.0f} in {len(narrow)} cells. Of these cells, {held.sum()} have a "
-        f"coverage from {COVERAGE_HELD[0]} to {COVERAGE_HELD[1]}, and {(narrow['ratio'] <= WIDTH).sum()} have a width "
-        f"of at most {WIDTH} times the exact width. The coverage is at least {LEAST} in {len(rows) - len(low)} of all "
-        f"{len(rows)} cells."
+        f"Exact width is the width with exact labels. With n users, n ε² is at least {ENOUGH:,.0f} in {len(narrow)} "
+        f"rows. Of these rows, {held.sum()} have a coverage from {COVERAGE_HELD[0]} to {COVERAGE_HELD[1]}, and "
+        f"{(narrow['ratio'] <= WIDTH).sum()} have a width of at most {WIDTH} times the exact width. The coverage is at "
+        f"least {LEAST} in {len(rows) - len(low)} of all {len(rows)} rows."
     ]
     where = {
-        f"Cells with a coverage below {LEAST}": low,
-        f"Cells with n ε² of at least {ENOUGH:,.0f} and a width above {WIDTH} times the exact width": narrow[
+        f"Rows with a coverage below {LEAST}": low,
+        f"Rows with n ε² of at least {ENOUGH:,.0f} and a width above {WIDTH} times the exact width": narrow[
             narrow["ratio"] > WIDTH
         ],
-        f"Cells with n ε² of at least {ENOUGH:,.0f} and a coverage outside "
+        f"Rows with n ε² of at least {ENOUGH:,.0f} and a coverage outside "
         f"{COVERAGE_HELD[0]} to {COVERAGE_HELD[1]}": narrow[~held],
     }
     for word, group in where.items():
         cells = [f"{r.title} at ε = {r.epsilon:g} ({r.coverage:.3f}, {r.ratio:.2f})" for r in group.itertuples()]
-        sentences += [f"{word} (coverage and width / exact width in brackets): {'; '.join(cells)}."] if cells else []
+        sentences += (
+            [f"{word}, with coverage and width / exact width in brackets: {'; '.join(cells)}."] if cells else []
+        )
     return " ".join(sentences)

@@ -56,10 +56,10 @@ def chosen_settings(results: Results) -> PlainTable | None:
     one, shallow, total = (cells["bins"] == 1).sum(), (cells["depth"] == 1).sum(), len(cells)
     return PlainTable(
         "The columns count data sets whose best grid point has one bin (“one bin”) or a tree with one cut (“depth 1”). "
-        "With one bin, the grid on the protected features has a single cell and reveals nothing about these features.",
+        "With one bin, the protected features' grid has a single cell, so reports reveal nothing about these features.",
         ("ε", "mask", "method", "one bin", "depth 1"),
         tuple(lines),
-        finding=f"The best grid point has one bin in {one} of {total} HistOfTree cells, and depth 1 in {shallow}",
+        finding=f"The best grid point has one bin in {one} of {total} HistOfTree table cells, and depth 1 in {shallow}",
     )
 
 

@@ -90,12 +90,12 @@ def _partial_stars() -> str:
 def _sizes(dataset: str) -> str:
     facts = describe(dataset)
     if facts.n_train is None or facts.n_test is None:
-        return "the data are not at hand"
+        return "no data at hand"
     return f"{facts.n_train + facts.n_test} rows, {facts.n_features} features"
 
 
 def _own_sizes(*datasets: str) -> Callable[[], str]:
-    return lambda: "the data have " + "; ".join(f"{d}: {_sizes(d)}" for d in datasets)
+    return lambda: "; ".join(f"{d} has {_sizes(d)}" for d in datasets)
 
 
 ERRATA = (
@@ -117,9 +117,9 @@ ERRATA = (
         _own_sizes("aquatic_toxicity", "fish_toxicity"),
     ),
     Erratum("App. C.2, DAK", "the 10 features stated include the date and the target", _own_sizes("istanbul_stock")),
-    Erratum("App. C.2, POR", "the authors' copy of the data is not 315 x 12", _own_sizes("portfolio")),
+    Erratum("App. C.2, POR", "the stated 315 x 12 is not the size of the authors' copy", _own_sizes("portfolio")),
     Erratum(
-        "Sec. 5.2, masks", "the printed index l starts at 1, so that one sensitive feature is missing",
+        "Sec. 5.2, masks", "the printed index l starts at 1, so that everybody protects one feature too few",
         lambda: "floor(l / s*) at l = 1, ..., s* is 0, ..., 0, 1, so everybody protects only s* - 1 features. If "
         "s* = 1 (d <= 7), n/10 users protect the most sensitive feature",
     ),

@@ -49,7 +49,7 @@ def _by_importance(method: str, interpretation: str = "") -> Step:
 
 def _interpretations() -> Iterator[Interpretations]:
     """Yield the interpretations of Tables 1-3, method by method and mask by mask, from the text's onwards."""
-    building = "Building (see the bounds)"
+    building = "Building (see “Printed numbers that our data rule out”)"
     depth_0 = "in addition, a depth-0 tree spends the whole ε on the label"
     for mask in MASKS:
         for rule, name in NAMES.items():
@@ -64,7 +64,7 @@ def _interpretations() -> Iterator[Interpretations]:
                 leaf = "a minimum leaf size from 10 to 2000 in place of a depth-0 tree"
                 steps.append(Step(leaf, f"{method}[variant=leaf_size]", "refuted", TRIED, "leaf_size"))
             else:
-                fixed = "the text's search grid, but s = s* is fixed"
+                fixed = "the text's search grid, with s fixed at s*"
                 steps.append(Step(fixed, f"{method}[n_grid_features=s*]", "refuted", TRIED, "fixed_s"))
             yield _candidates(mask, method, f"HistOfTree ({name})", *steps, unexplained=building)
     for rule, name in NAMES.items():
@@ -73,8 +73,8 @@ def _interpretations() -> Iterator[Interpretations]:
             "personalized",
             method,
             f"AdHistOfTree ({name})",
-            Step("the paper's rule (15) chooses the depth, from p = 1", method, "text"),
-            Step("the paper's rule (15) chooses the depth, from p = 0", f"{method}[variant=inferred]", "inferred"),
+            Step("the paper's rule (15) chooses the depth p ≥ 1", method, "text"),
+            Step("the paper's rule (15) chooses the depth p ≥ 0", f"{method}[variant=inferred]", "inferred"),
             _by_importance(f"{method}[variant=inferred]"),
             _by_importance(f"{method}[variant=found]", depth_0),
             unexplained=building,
@@ -117,18 +117,18 @@ def _interpretations() -> Iterator[Interpretations]:
             mask,
             "hist",
             "Hist",
-            Step("t = 1, 2, 3, 4", "hist", "text"),
+            Step("the text's grid, t = 1, 2, 3 or 4 bins", "hist", "text"),
             Step(
-                "the private mean in place of one bin (t = 1)",
+                "the private mean in place of t = 1 (one bin)",
                 "hist or private_mean",
                 AFTER_THE_FACT,
                 TRIED,
                 "no_single_bin",
                 mask="aligned",
             ),
-            Step("a grid without one bin (t = 1)", "hist", "refuted", TRIED, "no_single_bin", mask="aligned"),
-            unexplained="the numbers of Building, Music and Pyrimidines (see the bounds), with and without t = 1 in "
-            "the grid. Without t = 1, numbers of data sets with few features also differ from print",
+            Step("a grid without t = 1 (one bin)", "hist", "refuted", TRIED, "no_single_bin", mask="aligned"),
+            unexplained="the numbers of Building, Music and Pyrimidines, with and without t = 1 in the grid. Without "
+            "t = 1, numbers of data sets with few features also differ from print",
         )
     for mask in MASKS:
         yield _candidates(
@@ -166,8 +166,8 @@ def building_is_no_mean(results: Results) -> str:
     printed = _printed("building", "histoftree_max_edge", "histoftree_cart")
     cells = printed[printed["epsilon"] == 1.0]["published"]
     return (
-        f"at ε = {rows['epsilon'].max():g} the mean of the labels has {least:.1f} times the error of the tree. The "
-        f"printed scores of max-edge and CART at ε = 1 are {cells.min():g} and {cells.max():g}"
+        f"at ε = {rows['epsilon'].max():g} the private mean has {least:.1f} times the error of our non-private tree. "
+        f"The printed scores of max-edge and CART at ε = 1 are {cells.min():g} and {cells.max():g}"
     )
 
 

@@ -51,7 +51,7 @@ def _vote_budget() -> str:
     epsilon, n = 1.0, 100
     rare = [1 / (1 + math.exp(epsilon / 4 * (n - m))) for m in (0, 1)]
     spent = 2 * math.log(rare[1] / rare[0])
-    return f"at ε = {epsilon:g}, a record moves between two cubes, each with {n} of one class. This spends {spent:.4f}"
+    return f"at ε = {epsilon:g}, a record moves between two cubes of {n} rows of one class. The move spends {spent:.4f}"
 
 
 def _mean_budget() -> str:
@@ -59,15 +59,13 @@ def _mean_budget() -> str:
     labels = {m: np.ones(m) for m in (50, 51)}
     joined = abs((labels[50].sum() - 1) / 51 - labels[50].sum() / 50)
     spent = 2 * joined / (6 / least)
-    return f"at n_0 = {least:g} and T = 1, a label -1 moves between two cubes of labels 1. This spends {spent:.4f} ε"
+    return f"at n_0 = {least:g} and T = 1, a label -1 moves between cubes of labels 1. The move spends {spent:.4f} ε"
 
 
 ERRATA = (
     Erratum("Theorem 8, eq. (25)", "the printed noise 2/(n ε) of a cell mean lacks the factor T", _laplace_scale),
-    Erratum(
-        "Theorem 10", "the printed k ~ (N ε²)^a lacks a factor ε^-2, so that it misses the rate for ε < 1", _neighbors
-    ),
-    Erratum("Theorem 12", "the exponent of ε N in h lacks a factor p - 1, so that it is right for p = 2 alone", _width),
+    Erratum("Theorem 10", "the printed k ~ (N ε²)^a lacks a factor ε^-2 and misses the rate for ε < 1", _neighbors),
+    Erratum("Theorem 12", "the exponent of ε N in h lacks a factor p - 1 and is right for p = 2 alone", _width),
     Erratum("Theorem 13, eq. (33)", "the mechanism with exp(ε n / 4) spends half of the budget", _vote_budget),
     Erratum("Theorem 14, eq. (38)", "the noise 6T/(n_0 ε) spends less than two thirds of the budget", _mean_budget),
 )

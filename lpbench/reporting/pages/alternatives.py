@@ -31,10 +31,10 @@ def telling(paper: Paper, numbers: pd.DataFrame, alternatives: pd.DataFrame, lab
     kinds = np.where(judged.set_index("artifact")["x"].groupby(level=0).first().notna(), "curves", "tables")
     kind = dict(zip(sorted(judged["artifact"].unique()), kinds, strict=True))
     beside = beside.assign(what=beside["artifact"].map(kind))
-    fits = counts(distinct_fits(judged))
+    n = counts(distinct_fits(judged))
     return {
-        "fits": f"{len(judged):,} printed numbers are compared with {fits['compared']:,} distinct fits of ours. "
-        f"{fits['method']:,} of these comparisons identify the method, and {fits['budget']:,} method and budget",
+        "fits": f"{len(judged):,} printed numbers are compared with {n['compared']:,} distinct fits of ours. "
+        f"Counted once per fit, {n['method']:,} numbers identify their method, and {n['budget']:,} of these the budget",
         "kinds": sorted(set(kinds), reverse=True),
         "rows": alternative_rows(beside, sorted(set(kinds), reverse=True)),
         "artifacts": artifact_rows(beside, labels),

@@ -62,8 +62,8 @@ def below_the_constant(wins: Sequence[Mapping[str, Any]]) -> PageFinding | None:
         f"A dot is the share of published scores that are no better than the constant. The constant is PrivateMean: "
         "one privately estimated number, predicted for everyone. HistOfTree's grid contains this constant. The share "
         f"of all scores has the 95 % interval [{low:.0f}, {high:.0f}] % over {sets} data sets. {total} scores are the "
-        f"best of their data set, and {below} of these are no better than the constant. If the constant's error were "
-        f"5 % larger or smaller, {least} to {most} of the {total} would be no better."
+        f"best on a data set of a table, and {below} of these are no better than the constant. If the constant's error "
+        f"were 5 % larger or smaller, {least} to {most} of the {total} would be no better than the constant."
     )
     sentence = f"At ε ≤ {STRONG:g}, {cells_below} of {cells} published scores are no better than a constant."
     source = f"{page_of(rows[0]['artifact'])}.html#constant"
@@ -147,14 +147,14 @@ def _of_method(
         f"The method is {title}, whose inputs on the leaderboard are “{inputs}”. A dot is what private users add: "
         f"1 − (loss of the method) / (loss of the best learner on public rows alone). Private users help if the dot is "
         f"right of 0. The ratio is a geometric mean over {n} held-out sets{named}, with a 95 % interval over the sets. "
-        f"Other methods with these inputs: {rivals['method'].nunique()}; with an interval above 0 at some ε: "
+        f"{rivals['method'].nunique()} other methods have these inputs. Of these, with an interval above 0 at some ε: "
         f"{', '.join(above) or 'none'}."
     )
     chart = [(f"ε = {r.epsilon:g}", [_value(r, "held")]) for r in held.itertuples()]
     gray = {r.epsilon: _value(r, "aside") for r in beside.itertuples()}
     for (_, values), epsilon in zip(chart, held["epsilon"], strict=True):
         values += [gray[epsilon]] if epsilon in gray else []
-    sentence = f"{task.capitalize()}, {sent(inputs)}: {in_words(held)}."
+    sentence = f"{task.capitalize()}, {sent(inputs)}: {in_words(held, '; ')}."
     view = urlencode({"inputs": inputs, "task": task, "mask": mask, "dataset": HELD_OUT})
     return PageFinding(
         f"users-add-{task}{'' if folder else '-' + method.replace('_', '-')}",
