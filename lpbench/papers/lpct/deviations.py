@@ -11,8 +11,8 @@ DEVIATIONS = (
     Deviation(
         "LDPCP/tree.py:333-335",
         LAST,
-        "LPCT and LPDT grow the partition on the private sample. Counts that the code calls public are exact private "
-        "counts",
+        "LPCT and LPDT grow the partition on the private sample. Counts that the code calls public are exact counts of "
+        "private rows",
         "unbounded: the cuts depend on raw data (the first upload grows on public rows, as the paper says)",
         "tree_on_raw_labels",
     ),
@@ -33,7 +33,8 @@ DEVIATIONS = (
     Deviation(
         "comparison/PGLM/_PGLM.py:66",
         BOTH,
-        "PGLM multiplies the variance of the summed noise by sqrt(n_P), not n_P. Its r = d + 1 offsets a part of this",
+        "PGLM multiplies the variance of the summed noise by sqrt(n_P), not n_P. The code's r = d + 1 offsets a "
+        "part of this error",
         "above epsilon for n_P > (d + 1)^4",
         "pglm_root_n",
     ),
@@ -41,14 +42,14 @@ DEVIATIONS = (
         "comparison/PHIST/histogram.py:82, 91-92",
         BOTH,
         "PHIST sets seed 1 inside fit, and one Laplace draw of scale 4 sqrt(n) / epsilon replaces the sum of n draws",
-        "anybody who knows the seed knows the noise; the sum also has another distribution than in the protocol",
+        "anybody who knows the seed knows the noise; the noise also has another distribution than in the protocol",
         "shared_noise",
     ),
     Deviation(
         "LDPCP/tree.py:160, 315, 327-332",
         LAST,
-        "pruning() returns the object itself. As a flag, an object is always true, so the second pass leaves nodes "
-        "without a prediction",
+        "the flag is always true, because pruning() returns the tree object instead of a flag. The second pass then "
+        "leaves nodes without a prediction",
         "none: the code cannot run",
     ),
     Deviation(
