@@ -169,8 +169,8 @@ def test_why_not_is_a_line_a_class_without_zeros():
         "4 numbers are different, the largest by 20 %. Another interpretation reproduces 1 of these numbers. Settings "
         "found later by search reproduce 1 of these numbers. A cause is suspected for 1 of these numbers. No cause is "
         "known for 1 of these numbers.",
-        "1 number is undecided: the interval of the difference between print and our number crosses the margin of 15 "
-        "%.",
+        "1 number is undecided: the interval of the difference between the printed number and ours crosses the margin "
+        "of 15 %.",
         "1 number cannot be compared, because the paper contradicts itself or our data may not be the paper's.",
         "3 numbers are equivalent to ours. 2 of these numbers identify their method: all alternatives that we ran in "
         "their place are different. 1 number is equivalent, but not alone: a constant or another method may be "
