@@ -155,7 +155,7 @@ def the_loss_shrinks_with_the_moment(results: Evidence) -> Iterator[Instance]:
 
 @checks("Z5", "cost", above())
 def central_cost_vanishes(results: Evidence) -> Iterator[Instance]:
-    """At ε = 0.24 and 1 and large n, the risk falls faster than the non-private risk or is at most 1.1 times as large."""
+    """At ε = 0.24 and 1 and large n, the risk falls faster than the non-private risk or is at most 1.1 times it."""
     for (panel, methods), model, epsilon in itertools.product(PANELS.items(), ("label_cdp", "cdp"), (0.24, 1.0)):
         line = largest(find(results, panel, methods[model], epsilon))
         free = largest(find(results, panel, "cube_vote" if panel == "classification" else "cube_mean", np.inf))
