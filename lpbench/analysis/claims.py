@@ -216,7 +216,7 @@ def judge(check: Check, instances: Sequence[Instance], confirmed: Collection[str
     reason = ""
     if nameless := [i.name for i, interval in zip(speaking, parts, strict=True) if np.isnan(interval.estimate)]:
         power = mirror = 0.0
-        outcome, reason = CANNOT_DECIDE, f"{len(nameless)} instances have no number, such as {nameless[0]}"
+        outcome, reason = CANNOT_DECIDE, f"{len(nameless)} instances have no number, such as “{nameless[0]}”"
     elif outcome == UNDECIDED and min(power, mirror) < LEAST_POWER:
         reason = (
             f"the power is {power:.0%} if the sentence is true and {mirror:.0%} {OPPOSITE}, but a verdict needs a "

@@ -42,7 +42,7 @@ def significant(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:
 
 @_named
 def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
-    """Difference between scores, or slope of the scores along the axis.
+    """A weighted sum of scores, such as a difference between scores or a slope along the axis.
 
     Scores y (..., k) are summed with the ``weights`` (k,) on the last axis.
     """
@@ -57,7 +57,7 @@ def stated(y: np.ndarray, unit: str) -> np.ndarray:
 
 @_named
 def log_linear(y: np.ndarray, weights: Sequence[float], floor: float = 0.0) -> np.ndarray:
-    """A weighted sum of logarithms of scores: the logarithm of a ratio, an exponent, or a difference of exponents.
+    """A weighted sum of logarithms of scores, such as the logarithm of a ratio, or an exponent.
 
     The natural logarithms of scores y (..., k) above ``floor`` are summed with the ``weights`` (k,).
     """
@@ -66,7 +66,7 @@ def log_linear(y: np.ndarray, weights: Sequence[float], floor: float = 0.0) -> n
 
 @_named
 def trend(y: np.ndarray, x: Sequence[float]) -> np.ndarray:
-    """Spearman's rank correlation between the axis and the score; it is 0 for a constant curve."""
+    """Spearman's rank correlation between axis and score (0 for a constant curve)."""
     rank_of_x = scipy.stats.rankdata(x) - (len(x) + 1) / 2
     rank = scipy.stats.rankdata(np.round(y, 12), axis=-1) - (len(x) + 1) / 2
     size = np.sqrt((rank_of_x @ rank_of_x) * (rank**2).sum(axis=-1))
@@ -75,7 +75,7 @@ def trend(y: np.ndarray, x: Sequence[float]) -> np.ndarray:
 
 @_named
 def dip(y: np.ndarray, sign: float = 1) -> np.ndarray:
-    """Score at the better end of the axis minus best score inside the axis: the depth of a U.
+    """Score at the better end of the axis minus the best score between the ends: the depth of a U.
 
     With ``sign=-1`` the curve is turned upside down.
     The location of the minimum is chosen on one half of the replications and tested on the other, because the minimum
@@ -122,7 +122,7 @@ def gap_of_best(y: np.ndarray) -> np.ndarray:
 
 @_named
 def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 1) -> np.ndarray:
-    """Slope, over the curves in their order, of the axis value at which each curve has its best score.
+    """Change, from curve to curve, of the axis value with the best score (least-squares slope).
 
     The last axis of y has ``curves`` curves one after the other, each at the places ``x``; best is least, or with
     ``sign=-1`` largest. The slope is in units of x a curve.
@@ -135,7 +135,7 @@ def trend_of_best(y: np.ndarray, x: Sequence[float], curves: int, sign: float = 
 
 @_named
 def excess_over_best(y: np.ndarray, floor: float) -> np.ndarray:
-    """Relative excess of a method's score over the best score of the other methods; a rule may subtract label noise.
+    """Relative excess of a method's score over the best score of the others, in some rules after subtracting noise.
 
     The method is first on the last axis of y; the noise is ``floor``.
     """
@@ -144,7 +144,7 @@ def excess_over_best(y: np.ndarray, floor: float) -> np.ndarray:
 
 @_named
 def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
-    """Each curve has a largest relative excess over the best curve. The value is the smallest of them."""
+    """For each curve, take its largest relative excess over the best curve. The value is the smallest of these."""
     above = y.reshape(*y.shape[:-1], curves, -1) - floor
     return (above / above.min(axis=-2, keepdims=True) - 1).max(axis=-1).min(axis=-1)
 
@@ -153,7 +153,7 @@ def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
 def rank_sum_gap(
     y: np.ndarray, columns: int, proposed: int, ties: str, sign: float = 1, all_proposed: bool = True
 ) -> np.ndarray:
-    """Rank sum of the best competitor minus rank sum of the worst proposed method (or of the best, if one suffices).
+    """Rank sum of the best competitor minus rank sum of the worst (in some rules: the best) proposed method.
 
     Cells are a table row by row, the proposed columns first; a missing cell ranks last. One is enough unless
     ``all_proposed``.
@@ -174,7 +174,7 @@ def wins_gap(y: np.ndarray, columns: int, proposed: int, sign: float = 1) -> np.
 
 @_named
 def median_ratio(y: np.ndarray) -> np.ndarray:
-    """Median over cells of (score of one method) / (score of the other method).
+    """Median, over the cells of the tables, of (score of one method) / (score of the other method).
 
     The last axis of y has the scores of the one, then those of the other.
     """
@@ -193,7 +193,7 @@ def log_gap(y: np.ndarray, first: int) -> np.ndarray:
 
 @_named
 def gained_or_vanished(y: np.ndarray, weights: Sequence[float], vanished: float) -> np.ndarray:
-    """The larger of two numbers: a difference of exponents, and log(allowed ratio / last ratio to the reference).
+    """The larger of two numbers: a difference of exponents, and log(allowed ratio of risks / ratio at the largest n).
 
     Cells are a curve and then its reference, at the same places; the ratio that is allowed is ``vanished``.
     """
@@ -211,10 +211,10 @@ UNITS = {
     "log_linear": "natural logarithms",
     "gained_or_vanished": "natural logarithms",
     "log_gap": "decimal logarithms",
-    "trend": "correlation, without a unit",
+    "trend": "none (a correlation)",
     "trend_of_best": "units of the axis per curve",
-    "ratio_of_spreads": "ratio, without a unit",
-    "median_ratio": "ratio, without a unit",
+    "ratio_of_spreads": "none (a ratio)",
+    "median_ratio": "none (a ratio)",
     "excess_over_best": "share of the best error",
     "loss_of_any_single": "share of the best error",
     "rank_sum_gap": "ranks, summed over data sets",

@@ -123,7 +123,7 @@ def test_an_instance_beyond_the_margin_keeps_every_from_holding_and_the_other_se
 def test_a_check_without_a_number_cannot_decide():
     good, none = linear("a", (cells([1.0, 1.1]), [1.0])), linear("b", (cells([np.nan, np.nan]), [1.0]))
     found = judge(check(), [good, none])
-    assert (found.outcome, found.power, found.mirror) == ("cannot decide", 0.0, 0.0) and "such as b" in found.reason
+    assert (found.outcome, found.power, found.mirror) == ("cannot decide", 0.0, 0.0) and "such as “b”" in found.reason
 
 
 def test_an_interval_reaches_to_its_estimate():

@@ -21,18 +21,18 @@ NEAR = 0.1
 #: The same of the mean squared error, which is what the figure draws and the sentence is about.
 ERROR = 0.05
 EXCESS_FIRST = (
-    "the check compared the error above the label noise, with a margin of 10 %, but the figure draws the whole error"
+    "the check compared the error minus the label noise, with a margin of 10 %, but the figure draws the whole error"
 )
 ALL_BUDGETS = "the check left out ε = 0.5, and also compared Hist with s* = 4, as a check of claim H14 now does"
 OTHER_RULE = (
-    "this check does not decide the claim: the paper names no cutting rule for the simulations, and its Algorithm 1 "
-    "cuts by max-edge"
+    "this check does not decide the claim: the paper names no cutting rule for the simulations, but the paper's "
+    "Algorithm 1 cuts by max-edge"
 )
 ENDS_FIRST = "the check compared only the errors at both ends of the curve"
-PLACE_FIRST = "the same replications chose and judged the location of the minimum, and so found a U even in noise"
+PLACE_FIRST = "the same replications chose and judged the location of the minimum, so that noise alone gave a U"
 RAW_FIRST = "the check compared exponents of the whole error, which is mostly label noise"
 STRICTER = (
-    "this check does not decide the claim: a rule on the error above the label noise is stricter than the paper's "
+    "this check does not decide the claim: a rule on the error minus the label noise is stricter than the paper's "
     "sentence, which is about the whole error"
 )
 
@@ -101,7 +101,7 @@ def all_private_is_a_bound(results: Evidence) -> Iterator[Instance]:
 
 @checks("H3", "slopes", above(), quantifier="every", rule_changes=RAW_FIRST)
 def falls_with_n(results: Evidence) -> Iterator[Instance]:
-    """For every s*, the error above the label noise falls like n^(−e), and the fitted exponent e is above 0."""
+    """For every s*, the error minus the label noise falls like n^(−e), with a fitted exponent e above 0."""
     for line in _by_mask(results, "histoftree/figure2b"):
         arguments = {"weights": line.decay.tolist(), "floor": NOISE}
         yield Instance(_mask(line), line.cells(), "log_linear", arguments)
@@ -109,7 +109,7 @@ def falls_with_n(results: Evidence) -> Iterator[Instance]:
 
 @checks("H3", "order", above(), rule_changes=RAW_FIRST)
 def faster_for_small_masks(results: Evidence) -> Iterator[Instance]:
-    """The error above the label noise falls faster with n at the smallest s* than at the largest s*."""
+    """The error minus the label noise falls faster with n at the smallest s* than at the largest s*."""
     small, *_, large = _by_mask(results, "histoftree/figure2b")
     weights = [*small.decay, *-large.decay]
     name = f"{_mask(small)} against {_mask(large)}"
@@ -135,7 +135,7 @@ def _interior(lines: dict[int, Curve]) -> str:
 
 @checks("H4", "U", above(), quantifier="each", rule_changes=PLACE_FIRST)
 def u_shape_in_depth(results: Evidence) -> Iterator[Instance]:
-    """For every number t ≥ 2 of bins, some depth p inside the plotted range has a smaller error than both ends."""
+    """For every number t ≥ 2 of bins, some depth p inside the plotted range has a smaller error than the end depths."""
     for bins, line in _by_bins(results).items():
         silent = "" if line.x[0] == 0 else f"the axis starts at p = {line.x[0]:g}, not at 0"
         if bins >= 2:
@@ -168,7 +168,7 @@ def best_depth_grows_with_bins(results: Evidence) -> Iterator[Instance]:
 
 @checks("H7", "trend", above(1, 0.1), quantifier="every", rule_changes=ENDS_FIRST)
 def falls_with_gamma(results: Evidence) -> Iterator[Instance]:
-    """For AdHistOfTree and for every number s of grid features, Spearman's correlation of −γ and error is above 0.9."""
+    """For AdHistOfTree and for every number s of grid features, Spearman's correlation of −γ and error exceeds 0.9."""
     for line in results.curves("histoftree/figure2d"):
         selected = line.parameter("n_grid_features")
         name = "AdHistOfTree" if selected is None else f"s = {selected}"
@@ -197,7 +197,7 @@ def _no_single(results: Evidence, floor: float, near: float) -> Iterator[Instanc
     """
     lines = _fixed(results)
     alike = _all_near(np.stack([c.mean for c in lines]), floor, near)
-    silent = f"every s has an error within {100 * near:g} % of the smallest at every γ" if alike else ""
+    silent = f"at every γ all s are within {100 * near:g} % of the smallest error" if alike else ""
     arguments = {"curves": len(lines), "floor": floor}
     yield Instance("best single s", join([c.cells() for c in lines]), "loss_of_any_single", arguments, silent)
 
@@ -213,7 +213,7 @@ def _adaptive(results: Evidence, floor: float, near: float) -> Iterator[Instance
         at_gamma = [line.cells([line.at(gamma)]) for line in lines]
         means = np.array([[cells.samples.mean()] for cells in at_gamma])
         near_all, within = _all_near(means, floor, near), f"{100 * near:g} %"
-        silent = f"every s has an error within {within} of the smallest at this γ" if near_all else ""
+        silent = f"at this γ all s are within {within} of the smallest error" if near_all else ""
         cells = join([adaptive.cells([k]), *at_gamma])
         yield Instance(f"γ = {gamma:g}", cells, "excess_over_best", {"floor": floor}, silent)
 
@@ -226,7 +226,7 @@ def no_single_choice(results: Evidence) -> Iterator[Instance]:
 
 @checks("H8", "no single s, excess", above(0, -NEAR), not_counted_because=STRICTER)
 def no_single_choice_in_excess(results: Evidence) -> Iterator[Instance]:
-    """For every fixed s there is a γ at which the error above the label noise is more than 10 % above the best s's."""
+    """For every fixed s, (error minus label noise) is at some γ more than 10 % above that of the best s."""
     yield from _no_single(results, NOISE, NEAR)
 
 
@@ -238,5 +238,5 @@ def adaptive_is_near_the_best(results: Evidence) -> Iterator[Instance]:
 
 @checks("H8", "adaptive, excess", below(0, NEAR), quantifier="every", not_counted_because=STRICTER)
 def adaptive_is_near_the_best_in_excess(results: Evidence) -> Iterator[Instance]:
-    """At every γ, the error of AdHistOfTree above the label noise is at most 10 % above that of the best fixed s."""
+    """At every γ, (error minus label noise) of AdHistOfTree is at most 10 % above that of the best fixed s."""
     yield from _adaptive(results, NOISE, NEAR)

@@ -28,8 +28,8 @@ def histoftree_tie_rules() -> dict[str, dict[str, int]]:
 
 def _tie_rules() -> str:
     return "; ".join(
-        f"of {c['of']} {mask} sums, {c['min']} are reproduced by the minimum rank of tied methods, {c['average']} by "
-        f"the average rank and {c['max']} by the maximum rank"
+        f"of {c['of']} {mask} sums, {c['min']} follow if ties get the minimum rank, {c['average']} if ties get the "
+        f"average rank and {c['max']} if ties get the maximum rank"
         for mask, c in sorted(histoftree_tie_rules().items())
     )
 
@@ -83,7 +83,7 @@ def _partial_stars() -> str:
     for (epsilon, dataset, mask), row in cells.groupby(["epsilon", "dataset", "mask"]):
         starred = set(row.loc[row["starred"], "published"])
         if (row.loc[~row["starred"], "published"].isin(starred)).any():
-            named.append(f"epsilon {epsilon:g} {dataset} {mask}")
+            named.append(f"{dataset} {mask} at epsilon {epsilon:g}")
     return ", ".join(named)
 
 
@@ -105,7 +105,7 @@ ERRATA = (
         _tie_rules,
     ),
     Erratum("Tables 1-3, Hist", "Hist ignores the mask, so its numbers must agree under both masks", _hist_pairs),
-    Erratum("Tables 1-2", "numbers of one budget are repeated at the next budget", _copied_values),
+    Erratum("Tables 1-2", "some numbers of one budget are repeated at the next budget", _copied_values),
     Erratum("Tables 1-3", "the error grows with the budget in some rows", _growing_ratios),
     Erratum("Table 1", "only some of the tied best numbers have the star", _partial_stars),
     Erratum(

@@ -58,7 +58,7 @@ def exponents(name: str, *terms: tuple[float, Curve]) -> Instance:
 
 @checks("Z1", "exponents", above())
 def label_ldp_is_steeper_than_full_ldp(results: Evidence) -> Iterator[Instance]:
-    """At the same ε, the exponent in n of label LDP is larger than that of full LDP."""
+    """At the same ε, the risk has a larger exponent in n under label LDP than under full LDP."""
     for panel, methods in PANELS.items():
         for epsilon in budgets(results, panel, methods["ldp"]):
             label, full = (find(results, panel, methods[m], epsilon) for m in ("label_ldp", "ldp"))
@@ -114,7 +114,7 @@ def label_ldp_keeps_the_non_private_slope(results: Evidence) -> Iterator[Instanc
 
 @checks("Z3", "collapse", within(float(np.log(SAME))))
 def budget_enters_as_its_square(results: Evidence) -> Iterator[Instance]:
-    """At equal N ε², the risks at two ε up to 1 differ by a factor below 1.25."""
+    """At equal N ε², the risks of label LDP at two values of ε up to 1 differ by a factor below 1.25."""
     for panel, (small, large) in itertools.product(NON_PRIVATE_METHODS, ((0.25, 0.5), (0.5, 1.0), (0.25, 1.0))):
         a, b = (find(results, panel, PANELS[panel]["label_ldp"], e) for e in (small, large))
         places = [(i, k) for i, k in np.ndindex(a.x.size, b.x.size) if np.isclose(a.x[i] * small**2, b.x[k] * large**2)]
@@ -139,7 +139,7 @@ def exponents_rise_with_the_moment(results: Evidence) -> Iterator[Instance]:
 
 @checks("Z4", "loss", above())
 def heavy_tails_cost_slope(results: Evidence) -> Iterator[Instance]:
-    """With p = 2 and with p = 4, the exponent of label LDP is below the non-private exponent."""
+    """With p = 2 moments and with p = 4 moments, the exponent of label LDP is below the non-private exponent."""
     label, free = _heavy(results)
     for p in (2, 4):
         yield exponents(f"p = {p}", (1, free[p]), (-1, label[p]))
@@ -155,7 +155,7 @@ def the_loss_shrinks_with_the_moment(results: Evidence) -> Iterator[Instance]:
 
 @checks("Z5", "cost", above())
 def central_cost_vanishes(results: Evidence) -> Iterator[Instance]:
-    """At ε = 0.24 and 1, the risk at the largest n is at most 1.1 times the non-private risk or falls faster."""
+    """At ε = 0.24 and 1 and large n, the risk falls faster than the non-private risk or is at most 1.1 times it."""
     for (panel, methods), model, epsilon in itertools.product(PANELS.items(), ("label_cdp", "cdp"), (0.24, 1.0)):
         line = largest(find(results, panel, methods[model], epsilon))
         free = largest(find(results, panel, "cube_vote" if panel == "classification" else "cube_mean", np.inf))

@@ -143,7 +143,7 @@ def private_sample_alone_says_little(results: Evidence) -> Iterator[Instance]:
 
 @checks("L3", "LPCT-Q", within(0.02))
 def both_samples_are_close_to_public(results: Evidence) -> Iterator[Instance]:
-    """For ε up to 1, the accuracy of LPCT is within 0.02 of that of LPCT-Q."""
+    """For ε up to 1, the accuracies of LPCT and LPCT-Q lie within 0.02 of each other."""
     for name in _AGAINST_BUDGET:
         lpct, public = (line(results, name, method).between(0, 1) for method in (LPCT, ONLY_Q))
         yield from _gains(lpct, public, f"{_leaf(name)}, ε")
@@ -164,7 +164,7 @@ each_budget(
 
 @checks("L4", "small at 8", below(1))
 def gamma_matters_less_at_large_budgets(results: Evidence) -> Iterator[Instance]:
-    """(Range of accuracy over γ at ε = 8) / (range of accuracy over γ at ε = 0.5) is below 1."""
+    """Accuracy has a smaller range over γ at ε = 8 than at ε = 0.5: the ratio of the ranges is below 1."""
     curves = by_epsilon(results, "lpct/figure4c", LPCT)
     least, most = curves[min(curves)], curves[max(curves)]
     places = [k for _, k in shared_places(least, most)]
@@ -205,7 +205,7 @@ def faster_at_large_budgets(results: Evidence) -> Iterator[Instance]:
 
 @checks("L6", "gain", above(), quantifier="every")
 def always_better_than_one_sample(results: Evidence) -> Iterator[Instance]:
-    """At every point LPCT is more accurate than LPCT-P and LPCT-Q."""
+    """At every point of the figure, LPCT is more accurate than LPCT-P and LPCT-Q."""
     name = "lpct/figure5b"
     lpct = by_epsilon(results, name, LPCT)
     for single in (ONLY_P, ONLY_Q):
@@ -216,7 +216,7 @@ def always_better_than_one_sample(results: Evidence) -> Iterator[Instance]:
 
 @checks("L6", "order", above())
 def gain_over_public_grows(results: Evidence) -> Iterator[Instance]:
-    """On average, LPCT gains more over LPCT-Q at each ε than at the next smaller ε."""
+    """On average over n_P, LPCT is further above LPCT-Q in accuracy at each ε than at the next smaller ε."""
     name = "lpct/figure5b"
     lpct, public = by_epsilon(results, name, LPCT), by_epsilon(results, name, ONLY_Q)
     budgets = [e for e in lpct if e in public]
@@ -289,7 +289,7 @@ for _name, _method in (("LPCT", LPCT), ("LPCT-P", ONLY_P)):
 
 @checks("L9", "LPCT-P flat", within(FLAT))
 def private_alone_is_flat(results: Evidence) -> Iterator[Instance]:
-    """LPCT-P's accuracy changes by under 0.02 from 50 to 200 public rows, at each ε at which it does so in print."""
+    """From 50 to 200 public rows, LPCT-P's accuracy changes by under 0.02 at each ε at which printed accuracy does."""
     published = results if isinstance(results, Published) else Published(results)
     printed = by_epsilon(published, "lpct/figure6b", ONLY_P)
     for epsilon, curve in by_epsilon(results, "lpct/figure6b", ONLY_P).items():
@@ -351,14 +351,14 @@ each_budget(
     "7b",
     PRUNE,
     between(7, 5),
-    "For each ε, LPCT-prune loses less than 0.02 of accuracy from depth 5 to depth 7.",
+    "For each ε, LPCT-prune loses less than 0.02 of accuracy from query depth 5 to query depth 7.",
 )
 _moves(
     "L21",
     "best depth",
     "7b",
     PRUNE,
-    "The query depth with the best accuracy grows with ε, as the best depth of LPCT does.",
+    "The query depth at which LPCT-prune is most accurate grows with ε.",
 )
 each_budget(
     "L11",
@@ -376,7 +376,7 @@ each_budget(
 
 @checks("L11", "ends", above())
 def monotone_at_the_extremes(results: Evidence) -> Iterator[Instance]:
-    """From the smallest to the largest weight, accuracy rises at ε = 1 and falls at ε = 1000."""
+    """From the smallest to the largest weight λ, accuracy rises at ε = 1 and falls at ε = 1000."""
     for epsilon, curve in by_epsilon(results, "lpct/figure7c", LPCT).items():
         if epsilon <= 1:
             yield difference(f"ε = {epsilon:g} rises", curve.cells([-1]), curve.cells([0]))
@@ -441,14 +441,14 @@ checks.add(
     "L13",
     "authors' grid",
     above(),
-    "On average over the points, LPCT is more accurate than LPCT-R if LPCT-R searches the authors' settings.",
+    "On average over the figure's points, LPCT is more accurate than LPCT-R tuned over the authors' settings.",
     partial(_against_random, authors=True),
 )
 checks.add(
     "L13",
     "LPCT's grid",
     above(),
-    "On average over the points, LPCT is more accurate than LPCT-R if LPCT-R searches all settings of LPCT.",
+    "On average over the figure's points, LPCT is more accurate than LPCT-R tuned over all settings of LPCT.",
     partial(_against_random, authors=False),
     not_counted_because="the check with the authors' settings decides the claim, but the check with all settings is "
     "the fair comparison",

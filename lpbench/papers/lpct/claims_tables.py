@@ -45,7 +45,7 @@ def _tables(results: Evidence, methods: tuple[str, ...] = OURS + COMPARED) -> It
 
 @checks("L15", "rank sum", above())
 def smallest_rank_sum(results: Evidence) -> Iterator[Instance]:
-    """The smallest rank sum of LPCT's columns is below that of the compared methods (ties share their average rank)."""
+    """With average ranks for ties, LPCT's best column has a smaller rank sum than every compared method."""
     for where, table in _tables(results):
         arguments = {"columns": len(table.methods), "proposed": len(OURS), "ties": "average", "sign": -1}
         yield Instance(where, table.cells, "rank_sum_gap", arguments | {"all_proposed": False})
@@ -103,8 +103,8 @@ def _selected(method: str) -> str:
 
 @checks("L20", "drop", above())
 def tuned_methods_drop(results: Evidence) -> Iterator[Instance]:
-    """At ε = 0.5, 1 and 2, a method on held-out data sets is less accurate at the setting that private reports choose
-    than at its best setting.
+    """On held-out data sets at ε = 0.5, 1 and 2, a method is less accurate at the setting that private reports choose
+    than at the method's best setting.
     """  # noqa: D205 (the rule as pages print it)
     for epsilon in (0.5, 1.0, 2.0):
         best = _held_out(results, epsilon, tuple(TUNED), "oracle")
@@ -115,8 +115,8 @@ def tuned_methods_drop(results: Evidence) -> Iterator[Instance]:
 
 @checks("L20", "rank sums", above(), quantifier="every")
 def pruned_is_first_where_settings_are_private(results: Evidence) -> Iterator[Instance]:
-    """At ε = 0.5, 1 and 2, LPCT-prune has a smaller rank sum on held-out data sets than the methods with a setting
-    chosen by private reports.
+    """On held-out data sets at ε = 0.5, 1 and 2, LPCT-prune has a smaller rank sum than every method whose setting
+    private reports choose.
     """  # noqa: D205 (the rule as pages print it)
     methods = ("lpct_prune_max_edge", *map(_selected, TUNED))
     for epsilon in (0.5, 1.0, 2.0):
@@ -136,8 +136,8 @@ def counted_work(dataset: str, method: str) -> float:
 
 @checks("L18", "work", above(), effect=0, rule_changes=SECONDS_FIRST)
 def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
-    """On most data sets, log10(cost of the faster PSGD / cost of the slowest of LPCT and PHIST) is above 0, where the
-    cost of a fit is in seconds (print) or counted work (here).
+    """On most data sets, a fit of the faster PSGD costs more seconds (in print) or counted work (in our runs) than a
+    fit of the slowest of LPCT and PHIST.
     """  # noqa: D205 (the rule as pages print it)
     slow, quick = ("psgd_linear", "psgd_neural"), (*OURS, "phist")
     table = results.table("lpct/table3", 2.0, "", slow + quick)
@@ -150,7 +150,7 @@ def non_interactive_is_faster(results: Evidence) -> Iterator[Instance]:
 
 @checks("L18", "memory", above(), effect=0)
 def dense_histogram_exceeds_memory(results: Evidence) -> Iterator[Instance]:
-    """Where no PHIST is printed, log10(size / 100 GB) is above 0 for a dense histogram of two bins per axis."""
+    """A dense histogram of two bins per axis has log10(size / 100 GB) above 0 where the paper prints no PHIST."""
     if results.source == "published":
         raise NotRunError("the paper's dashes are what this check explains")
     printed = printed_cells("lpct/table3")

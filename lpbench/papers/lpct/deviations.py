@@ -42,14 +42,14 @@ DEVIATIONS = (
         "comparison/PHIST/histogram.py:82, 91-92",
         BOTH,
         "PHIST sets seed 1 inside fit, and one Laplace draw of scale 4 sqrt(n) / epsilon replaces the sum of n draws",
-        "anybody who knows the seed knows the noise; the sum also has another distribution than in the protocol",
+        "anybody who knows the seed knows the noise; the noise also has another distribution than in the protocol",
         "shared_noise",
     ),
     Deviation(
         "LDPCP/tree.py:160, 315, 327-332",
         LAST,
-        "the code reads the result of pruning() as a flag, but pruning() returns the object itself. This flag is "
-        "always true, so that the second pass leaves nodes without a prediction",
+        "the flag is always true, because pruning() returns the tree object instead of a flag. The second pass then "
+        "leaves nodes without a prediction",
         "none: the code cannot run",
     ),
     Deviation(

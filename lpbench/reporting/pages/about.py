@@ -16,11 +16,11 @@ from lpbench.reporting.report import described
 
 #: Tables that other commands leave in the folder of the report: title, what it shows, the command that makes it.
 ABOUT_TABLES = {
-    "timing": ("Time", "Seconds of each experiment: the sum over blocks. A block is a job of one worker.",
+    "timing": ("Time", "The seconds of an experiment are summed over blocks. A block is a job of one worker.",
                "lpbench report"),
-    "bench": ("Benchmarks", "Time of kernels and sweeps, compared with slow implementations. Seconds are processor "
+    "bench": ("Benchmarks", "Times of kernels and sweeps, compared with times of slow versions. Seconds are processor "
               "time of one thread. One process measured both times of a ratio. “Ratio to memory” is a time divided by "
-              "the time of one copy of input and output. “36 drawn, scaled”: time of 36 points, scaled to all points.",
+              "the time of copying input and output once. “36 drawn, scaled”: time of 36 drawn points, scaled to all.",
               "make bench"),
 }  # fmt: skip
 

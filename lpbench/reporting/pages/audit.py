@@ -76,15 +76,15 @@ def _verdict(findings: Mapping, mutants: tuple[list[str], list[list[str]]] | Non
     bad, good = findings["bad"]["rows"], findings["good"]["rows"]
     caught, accused = (sum(row[-1] == "yes" for row in rows) for rows in (bad, good))
     text = f"The audit catches {caught} of {len(bad)} mechanisms known to be wrong"
-    text += f" and flags {accused or 'none'} of {len(good)} correct mechanisms."
+    text += f" and accuses {accused or 'none'} of {len(good)} correct mechanisms."
     if mutants:
         applied = [row[-1] for row in mutants[1] if not row[-1].startswith(NOT_APPLICABLE)]
         kinds, applicable, of = len({row[1] for row in mutants[1]}), sum(map(bool, applied)), len(applied)
         text += f" The {kinds} planted faults are caught in "
         text += (
-            f"all {of} settings to which they apply."
+            f"all {of} cases, each a fault in one setting of a method."
             if applicable == of
-            else f"{applicable} of the {of} settings to which they apply."
+            else f"{applicable} of {of} cases, each a fault in one setting of a method."
         )
     return text
 

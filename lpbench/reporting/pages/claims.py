@@ -39,7 +39,7 @@ LOOKS = {
 }
 #: How the instances of a check decide, by its quantifier.
 ASKED = {
-    "every": "The average must agree with the rule, and no instance may contradict it.",
+    "every": "The average of the instances must agree with the rule, and no instance may contradict it.",
     "each": "Each instance must agree with the rule.",
     "some": "Some instances must agree with the rule, but not all.",
     "": "The average over the instances must agree with the rule.",
