@@ -1,8 +1,8 @@
-"""Selection of a method's setting from its grid: by the test rows (oracle), fixed in advance, or by privatised reports.
+"""Selection of a method's setting from its grid: by the test rows (oracle), fixed in advance, or by privatized reports.
 
 ``oracle`` is what both papers print: the grid point whose mean test score over the replications is best. It is chosen
 with the test rows, so it flatters methods with large grids. ``tuning_free`` is the one setting that a method states
-without looking at test rows. ``private`` is the setting that a method chose by privatised reports alone, with users
+without looking at test rows. ``private`` is the setting that a method chose by privatized reports alone, with users
 who were paid from the same budget. An experiment that has such methods compares them with those that have nothing to
 choose, whose only setting is private as well. Selections are never mixed in one comparison.
 """

@@ -153,10 +153,10 @@ def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
 def rank_sum_gap(
     y: np.ndarray, columns: int, proposed: int, ties: str, sign: float = 1, all_proposed: bool = True
 ) -> np.ndarray:
-    """Rank sum of the best competitor minus rank sum of the worst (in some rules: the best) proposed method.
+    """Rank sum of the columns that are expected to lose minus rank sum of the columns that are expected to win.
 
-    Cells are a table row by row, the proposed columns first; a missing cell ranks last. One is enough unless
-    ``all_proposed``.
+    Cells are a table row by row, the proposed columns first, which are expected to win; a missing cell ranks last. Of
+    the other columns the best counts. Of the proposed ones the worst counts, or the best unless ``all_proposed``.
     """
     cost = sign * significant(y.reshape(*y.shape[:-1], -1, columns), EQUAL)
     sums = ranks(cost, larger_is_better=False, ties=ties).sum(axis=-2)

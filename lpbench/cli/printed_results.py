@@ -23,7 +23,7 @@ _IN_COLUMNS = ("dataset", "mask", "method", "epsilon", "selection")
 _NONE = (float("nan"), float("nan"))
 _SWEEP_REMARK = (
     "oracle: the best grid point on the test rows, which no user has; tuning-free: one setting fixed without them, or "
-    "chosen by privatised reports; "
+    "chosen by privatized reports; "
     "baseline: private, without features."
 )
 

@@ -85,8 +85,8 @@ FURTHER = ("tuning_free", "balanced_accuracy", "published_code", "published_tabl
 CHOSEN = {
     "oracle": "best grid point on the test rows",
     "tuning_free": "one setting fixed without test rows",
-    "private": "setting chosen by privatised reports",
-    "fair": "one setting fixed without test rows or chosen by privatised reports",
+    "private": "setting chosen by privatized reports",
+    "fair": "one setting fixed without test rows or chosen by privatized reports",
 }
 MASK_TITLES = {"aligned": "", "label_only": "", "all_private": "", "power_law": "", "personalized": "personalized"}
 

@@ -46,7 +46,7 @@ def test_each_selection_has_its_own_table_and_pictures_are_the_oracles(tmp_path)
     spec = typed(body)
     write_artifact(spec, scores, CARDS, tmp_path / spec.name)
     entry = ReportEntry(spec, tmp_path)
-    assert "setting chosen by privatised reports" in (entry.folder / "regression_private.tex").read_text(
+    assert "setting chosen by privatized reports" in (entry.folder / "regression_private.tex").read_text(
         encoding="utf-8"
     )
     pictures = {*entry.pictures}

@@ -8,7 +8,7 @@ REGRESSION = (
     "label randomizer with a scikit-learn learner on the public features. Baselines are not tuned. The learner of a "
     "baseline was chosen on development sets. A published method with a parameter is shown at three settings: the "
     "best grid point on the test rows (oracle), one setting fixed without test rows (tuning-free), and the setting "
-    "that is chosen from privatised reports of some users (private). No user can obtain the oracle score.",
+    "that is chosen from privatized reports of some users (private). No user can obtain the oracle score.",
     "The data sets are of three kinds. Held-out sets come first in a table. Development sets, on which choices were "
     "made, are gray. Sealed sets are run only after all choices. A table may have methods with different inputs, but "
     "the leaderboard above ranks only methods with equal inputs. standings.csv.gz has each method's loss on each data "

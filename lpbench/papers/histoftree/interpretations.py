@@ -23,8 +23,8 @@ CAUSES = (
     Cause("the paper does not state the smallest depth of AdHistOfTree, which is 1 in our run and 0 in the variant "
           "inferred",
           experiment="histoftree/table", method="adhistoftree_"),
-    Cause("the paper does not say how KRR divides the budget, and the printed numbers fit half for the label (variant "
-          "inferred), not our equal parts for label and features", method="krr"),
+    Cause("the paper does not say how KRR divides the budget, and the printed numbers agree better with half of it for "
+          "the label (variant inferred) than with our equal parts for label and features", method="krr"),
     Cause("the paper's label is not column V-9 or V-10 of our data, so the paper's label or preprocessing is not ours",
           experiment="histoftree/table", dataset="building"),
     Cause("the paper does not print its order of features, and the order by importance in a random forest fits the "
@@ -172,7 +172,7 @@ def building_is_no_mean(results: Results) -> str:
 
 
 def one_cell_is_in_the_grid(results: Results) -> str:
-    """Computation about grids with t = 1: the best error is at most that of the privatised mean, a few units."""
+    """Computation about grids with t = 1: the best error is at most that of the privatized mean, a few units."""
     parts = []
     for dataset in IMPOSSIBLE:
         rows = pd.concat([results.artifact(name).rows() for name in ARTIFACTS])
@@ -194,7 +194,7 @@ INTERPRETATIONS = tuple(_interpretations())
 BOUNDS = (
     Bound("Tables 1-3, Building", "the printed scores at ε = 1 imply a nearly constant prediction, but no constant has "
           "a score near them if column V-9 is the label", building_is_no_mean, ({"dataset": "building"},), GUESS),
-    Bound("Tables 1-3, Hist", "the paper's grid contains one bin (t = 1), which predicts a privatised mean, so the "
+    Bound("Tables 1-3, Hist", "the paper's grid contains one bin (t = 1), which predicts a privatized mean, so the "
           "best score cannot be worse than the score of this mean",
           one_cell_is_in_the_grid, tuple({"dataset": name, "method": "hist"} for name in IMPOSSIBLE[1:]),
           CONTRADICTION),

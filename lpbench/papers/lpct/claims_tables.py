@@ -81,7 +81,7 @@ def some_are_unaffected(results: Evidence) -> Iterator[Instance]:
                     yield Instance(f"{dataset}, {title}", cells, "spread")
 
 
-#: Where methods choose their setting by privatised reports of some users, and those that have one to choose.
+#: Where methods choose their setting by privatized reports of some users, and those that have one to choose.
 SELECTED = "comparison/classification"
 TUNED = {"lpct_max_edge": "LPCT (max-edge)", "lpct_cart": "LPCT (CART)", "lpdt": "LPDT", "phist": "PHIST"}
 

@@ -26,7 +26,7 @@ DEVIATIONS = (
     Deviation(
         "comparison/PSGD/privatizer.py:20",
         BOTH,
-        "PSGD does not scale gradients shorter than 1 to length 1 before PrivUnitG randomizes them",
+        "PSGD passes gradients shorter than 1 to PrivUnitG without scaling them to length 1",
         "not bounded by epsilon: the mechanism's proof needs unit vectors",
         "short_gradients",
     ),

@@ -104,7 +104,7 @@ def _tables() -> Iterator[Interpretations]:
             "phist",
             "each user's noise is drawn anew in each replication",
             "fit sets seed 1, and one draw stands for the sum of all users' noise",
-            "numbers that neither interpretation reproduces, as the printed column rests on a single draw of the noise",
+            "numbers that neither interpretation reproduces (the printed column rests on a single draw of the noise)",
         ),
     ):
         steps = [

@@ -82,9 +82,9 @@ def _verdict(findings: Mapping, mutants: tuple[list[str], list[list[str]]] | Non
         kinds, applicable, of = len({row[1] for row in mutants[1]}), sum(map(bool, applied)), len(applied)
         text += f" The {kinds} planted faults are caught in "
         text += (
-            f"all {of} cases, each a fault in one setting of a method."
+            f"all {of} pairs of a fault and a method's setting."
             if applicable == of
-            else f"{applicable} of {of} cases, each a fault in one setting of a method."
+            else f"{applicable} of {of} pairs of a fault and a method's setting."
         )
     return text
 

@@ -147,8 +147,7 @@ def _of_method(
         f"The method is {title}, whose inputs on the leaderboard are “{inputs}”. A dot is what private users add: "
         f"1 − (loss of the method) / (loss of the best learner on public rows alone). Private users help if the dot is "
         f"right of 0. The ratio is a geometric mean over {n} held-out sets{named}, with a 95 % interval over the sets. "
-        f"{rivals['method'].nunique()} other methods have these inputs. Of these, with an interval above 0 at some ε: "
-        f"{', '.join(above) or 'none'}."
+        f"Other methods with these inputs and an interval above 0 at some ε: {', '.join(above) or 'none'}."
     )
     chart = [(f"ε = {r.epsilon:g}", [_value(r, "held")]) for r in held.itertuples()]
     gray = {r.epsilon: _value(r, "aside") for r in beside.itertuples()}
