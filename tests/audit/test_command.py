@@ -32,7 +32,7 @@ def test_table_page_and_mutants(tmp_path, few, capsys):
     text = (tmp_path / "reproduced" / "audit.md").read_text()
     for part in ("| PrivateMean |", "| halved_noise |", "## Deviations in released code", "LDPCP/tree.py:333-335"):
         assert part in text
-    assert "99.9 % no correct mechanism is flagged (Bonferroni)" in text
+    assert "99.9 % no bound accuses a correct mechanism (Bonferroni)" in text
     header, *rows = (tmp_path / "reproduced" / "audit_mutants.csv").read_text().splitlines()
     assert header == "method,mutant,caught_by" and len(rows) == len(MUTANTS)
     assert all(re.fullmatch(r"private_mean,\w+,(sealed|account|rows|law)", row) for row in rows)

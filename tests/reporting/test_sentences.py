@@ -187,7 +187,8 @@ DEFINITIONS = {
     "sections.html.j2": ["0.05", "0"],  # a public weight of 0
     "rank.html.j2": ["95", "1", "1"],  # 1 - a ratio
     "index.html.j2": ["2"],  # the budget of an example
-    "use.html.j2": ["1", "1", "95"],
+    "use.html.j2": ["95", "1", "1", "95"],
+    "audit.html.j2": ["38"],  # an equation of a paper
 }
 
 

@@ -18,13 +18,13 @@ MASKS = {"aligned": "aligned", "personalized": "personalised"}
 IMPOSSIBLE = ("building", "music_origin", "pyrimidines")
 
 CAUSES = (
-    Cause("a depth-0 tree, absent from the paper's grid, removes most of the difference from print (variant inferred)",
+    Cause("a depth-0 tree, absent from the paper's grid, removes most of the difference (variant inferred)",
           experiment="histoftree/table", method="histoftree_"),
     Cause("the paper does not state the smallest depth of AdHistOfTree, which is 1 in our run and 0 in the variant "
           "inferred",
           experiment="histoftree/table", method="adhistoftree_"),
-    Cause("the paper does not say how KRR divides the budget, and the printed numbers agree better with half of it for "
-          "the label (variant inferred) than with our equal parts for label and features", method="krr"),
+    Cause("the paper does not say how KRR divides the budget; half of it for the label agrees better with print "
+          "(variant inferred) than our equal parts for label and features", method="krr"),
     Cause("the paper's label is not column V-9 or V-10 of our data, so the paper's label or preprocessing is not ours",
           experiment="histoftree/table", dataset="building"),
     Cause("the paper does not print its order of features, and the order by importance in a random forest fits the "
