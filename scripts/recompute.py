@@ -235,6 +235,8 @@ def answer(fair: pd.DataFrame, row: dict) -> dict:
     near = f"={first} " in run.replace("&#39;", "")
     for text, numbers in ((adds, (gain, low, high)), (aside, other)):
         said = [float(number) for number in re.findall(r"-?\d+", text)[:3]]
+        if "more error" in text:  # a loss, with the interval of the loss
+            said = [-said[0], -said[2], -said[1]]
         near = near and np.isclose(said, 100 * np.array(numbers), 0, 0.51).all()
     return {"cells": row["cells"] if near else [first, gain, low, high, *other]}
 
