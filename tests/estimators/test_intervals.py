@@ -234,7 +234,7 @@ def test_normalized_intervals_of_few_users_are_wide_rather_than_wrong(n):
 
 
 def test_a_parameter_of_a_later_version_changes_no_draw_of_fits_without_it():
-    """What fits drew before ``normalized`` was a parameter."""
+    """Fits draw what they drew before ``normalized`` was a parameter."""
     X, y = sample(300)
     model = PrivateIntervals(PrivateMean(), epsilon=2.0, y_range=(-1.0, 2.0), random_state=1).fit(X, y, mask=[2])
     assert model.predict_interval(X[:1])[0] == pytest.approx([-0.508157358092677, 1.3710501967843487])

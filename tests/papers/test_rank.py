@@ -1,4 +1,4 @@
-"""Where a method stands: ranks are of committed scores or of the user's own run, and nobody else's blocks are run."""
+"""Rank of a method: ranks are of committed scores or of the user's own run, and nobody else's blocks are run."""
 
 import numpy as np
 import pandas as pd

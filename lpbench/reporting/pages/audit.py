@@ -80,12 +80,8 @@ def _verdict(findings: Mapping, mutants: tuple[list[str], list[list[str]]] | Non
     if mutants:
         applied = [row[-1] for row in mutants[1] if not row[-1].startswith(NOT_APPLICABLE)]
         kinds, applicable, of = len({row[1] for row in mutants[1]}), sum(map(bool, applied)), len(applied)
-        text += f" The {kinds} planted faults are caught in "
-        text += (
-            f"all {of} pairs of a fault and a method's setting."
-            if applicable == of
-            else f"{applicable} of {of} pairs of a fault and a method's setting."
-        )
+        share = f"all {of}" if applicable == of else f"{applicable} of {of}"
+        text += f" The {kinds} planted faults are caught in {share} pairs of a fault and a method's setting."
     return text
 
 
