@@ -23,7 +23,7 @@ CAUSES = (
     Cause("the paper does not state the smallest depth of AdHistOfTree, which is 1 in our run and 0 in the variant "
           "inferred",
           experiment="histoftree/table", method="adhistoftree_"),
-    Cause("the paper does not say how KRR divides the budget; half of it for the label agrees better with print "
+    Cause("the paper does not say how KRR divides the budget, and half of it for the label agrees better with print "
           "(variant inferred) than our equal parts for label and features", method="krr"),
     Cause("the paper's label is not column V-9 or V-10 of our data, so the paper's label or preprocessing is not ours",
           experiment="histoftree/table", dataset="building"),
