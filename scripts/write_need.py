@@ -26,20 +26,10 @@ def advice() -> str:
     return "\n\n".join(_advice_of(str(task).capitalize(), part) for task, part in rows.groupby("task", sort=False))
 
 
-def as_gain(change: str) -> str:
-    """Return a change of the error as a gain: "18 % more error [2, 36]" is "-18 % [-36, -2]"."""
-    if "more" not in change:
-        return change.replace(" less error", "")
-    low, high = change.partition("[")[2].rstrip("]").split(", ")
-    size, high, low = (f"-{number}".replace("--", "") for number in (change.partition(" ")[0], low, high))
-    return f"{size} % [{low}, {high}]"
-
-
 def _advice_of(title: str, rows: pd.DataFrame) -> str:
     budgets = sorted(rows["epsilon"].unique(), key=float)
     change = rows["change"].str.split(" on ", n=1, expand=True)
-    gain = change[0].map(as_gain)
-    rows = rows.assign(cell=rows["method"].where(rows["instead"] != "public", "ask nobody") + ", " + gain)
+    rows = rows.assign(cell=rows["method"].where(rows["instead"] != "public", "ask nobody") + ", " + change[0])
     place = ["asked", "features", "sample", "sets"]
     table = rows.assign(sets=change[1]).pivot(index=place, columns="epsilon", values="cell")[budgets].fillna("–")
     lines = [f"### {title}\n", f"| {' | '.join([*HEADS, 'held out', *(f'ε = {b}' for b in budgets)])} |"]

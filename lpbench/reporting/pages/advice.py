@@ -87,14 +87,14 @@ def in_per_cent(added: Mapping[str, Any]) -> str:
     """Print a gain with its interval: ``12 % [3, 21]``."""
     if not added["sets"]:
         return "not measured"
-    ends = f" [{100 * added['low']:.0f}, {100 * added['high']:.0f}]" if np.isfinite(added["low"]) else ""
-    return f"{100 * added['gain']:.0f} %{ends}"
+    ends = f" [{round(100 * added['low'])}, {round(100 * added['high'])}]" if np.isfinite(added["low"]) else ""
+    return f"{round(100 * added['gain'])} %{ends}"
 
 
 def as_error(added: Mapping[str, Any]) -> str:
     """Print a gain as a change of the error: ``12 % less error [3, 21]``, ``18 % more error [2, 36]``."""
     word = "less"
-    if added["gain"] < 0:
+    if added["sets"] and round(100 * added["gain"]) < 0:
         turned = {"gain": -added["gain"], "low": -added["high"], "high": -added["low"]}
         added, word = {**added, **turned}, "more"
     return in_per_cent(added).replace("%", f"% {word} error")
