@@ -15,7 +15,7 @@ from lpbench.estimators import (
 )
 from lpbench.estimators.tuning_free.ablations import WithoutPublicSample
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
-from lpbench.estimators.tuning_free.public_mean import PublicMean
+from lpbench.estimators.tuning_free.public_mean import PublicMean, SmoothMean
 from lpbench.estimators.tuning_free.score_trust import score_trust
 from lpbench.partitions import grow_max_edge
 from lpbench.privacy.users import REAL_BITS
@@ -93,6 +93,30 @@ def test_the_public_mean_is_the_mean_where_features_tell_nothing_and_follows_the
     signal = PublicMean(X, np.sin(6 * X[:, 0]), Streams(1))
     assert np.abs(signal.predict(X) - np.sin(6 * X[:, 0])).mean() < 0.05
     assert 0.8 < signal.weights.sum() < 1.3
+
+
+def test_the_public_mean_is_as_good_as_the_better_of_forests_and_processes():
+    """Half of the error that a forest makes of a linear function, and steps are followed all the same."""
+    rng = np.random.default_rng(2)
+    X, rows = rng.random((300, 4)), rng.random((500, 4))
+    for function in (lambda Z: 4.0 * Z[:, 1], lambda Z: np.floor(4.0 * Z[:, 0]) + 2.0 * (Z[:, 2] > 0.5)):
+        public = PublicMean(X, function(X) + 0.3 * rng.standard_normal(300), Streams(1))
+        error = np.mean((public.predict(rows) - function(rows)) ** 2)
+        alone = [np.mean((part.predict(rows) - function(rows)) ** 2) for part in public._parts]
+        assert error < 1.2 * min(alone) + 0.005
+    smooth = SmoothMean(X, 4.0 * X[:, 1], rng)
+    np.testing.assert_allclose(smooth.predict(rows), 4.0 * rows[:, 1], atol=0.02)
+    assert np.abs(smooth.left_out - 4.0 * X[:, 1]).max() < 0.05
+
+
+def test_rows_are_left_out_of_the_processes():
+    """The prediction of a row does not follow its own label."""
+    rng = np.random.default_rng(3)
+    X, y = rng.random((60, 3)), rng.standard_normal(60)
+    moved = y.copy()
+    moved[7] += 1e-3
+    first, second = (SmoothMean(X, labels, np.random.default_rng(0)) for labels in (y, moved))
+    assert abs(second.left_out[7] - first.left_out[7]) < 1e-5
 
 
 def test_residuals_of_public_rows_that_were_left_out_lie_within_the_half_width():

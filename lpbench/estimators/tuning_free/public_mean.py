@@ -1,4 +1,8 @@
-"""Regression on the public sample: forests of several leaf sizes, weighted by least squares on rows left out."""
+"""Regression on the public sample: forests of several leaf sizes and Gaussian processes.
+
+They are weighted by least squares on their predictions of rows left out. A forest follows steps and interactions, a
+process what is smooth: a forest alone would leave users a rough residual of a smooth function.
+"""
 
 import math
 from functools import cached_property
@@ -8,7 +12,9 @@ import numpy as np
 from scipy.optimize import nnls
 
 from lpbench.estimators.result_cache import Shared
+from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
 from lpbench.estimators.tuning_free.half_forest import HalfForest
+from lpbench.estimators.tuning_free.kernel_features import N_LANDMARKS, KernelFeatures, ShownFeatures
 from lpbench.privacy import Users
 from lpbench.privacy.users import REAL_BITS
 from lpbench.seeds import Streams
@@ -23,8 +29,35 @@ _NARROWEST = 1e-3
 _MEANS, _PREDICTED = Shared(1), Shared(2)
 
 
+class SmoothMean:
+    """Gaussian processes fitted to public rows, whose labels have no noise of a mechanism; averaged over kernels.
+
+    ``left_out`` (q,) is the prediction for each row from the others.
+    """
+
+    def __init__(self, X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> None:
+        self._shown, none = ShownFeatures(X), np.zeros(y.size)
+        Z = self._shown.transform(X)
+        self._kernels = KernelFeatures(Z, rng)
+        moments = Moments((float(y.min()), float(y.max())))
+        features = self._kernels.transform(Z)
+        moments.add(features, y, none)
+        self._average, self._n_kernels = GaussianAverage(moments), len(features)
+        self.left_out = self._average.leave_one_out(features, y, none)[1]
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Predict complete rows X of shape (m, d): ndarray of shape (m,)."""
+        return self._average.predict(self._kernels.transform(self._shown.transform(X)))
+
+    @property
+    def broadcast_numbers(self) -> int:
+        """Numbers of the broadcast: landmarks, and coefficients on them and on the features, for every kernel."""
+        features = max(self._shown.columns.size, 1)
+        return N_LANDMARKS * features + self._n_kernels * (N_LANDMARKS + features)
+
+
 class PublicMean:
-    """The mean of public labels plus forests about it, weighted by their predictions of rows that trees have not seen.
+    """The mean of public labels plus forests and processes about it, weighted by predictions of rows left out.
 
     ``left_out`` (q,) is the prediction for each public row without it.
     """
@@ -35,18 +68,27 @@ class PublicMean:
         sizes = [leaf for leaf in LEAF_SIZES if leaf == LEAF_SIZES[0] or leaf * _ROWS_PER_LEAF <= y.size]
         if y.size < _FEWEST_ROWS or np.ptp(y) == 0:
             sizes = []
-        self._sample = X, y, {leaf: streams.integer("public", leaf=leaf) for leaf in sizes}
+        self._sample = X, y, {leaf: streams.integer("public", leaf=leaf) for leaf in (*sizes, 0) if sizes}
         self.mean = float(y.mean())
-        gains = np.array([forest.left_out - self.mean for forest in self._forests]).reshape(-1, y.size).T
+        gains = np.array([part.left_out - self.mean for part in self._parts]).reshape(-1, y.size).T
         self.weights = nnls(gains, y - self.mean)[0] if sizes else np.zeros(0)
         self.left_out = self.mean + gains @ self.weights
         self._spread = float(np.abs(y - self.left_out).max())
 
     @cached_property  # questions about the mean are told apart by its sample, not by hundreds of trees
-    def _forests(self) -> list[HalfForest]:
+    def _parts(self) -> list[HalfForest | SmoothMean]:
+        """Forests by leaf size, and the processes (leaf size 0); none if the sample is too small."""
         X, y, seeds = self._sample
-        even = np.ones(y.size)
-        return [HalfForest(X, y, even, leaf, np.random.default_rng(seed)) for leaf, seed in seeds.items()]
+        generators = {leaf: np.random.default_rng(seed) for leaf, seed in seeds.items()}
+        return [
+            HalfForest(X, y, np.ones(y.size), leaf, rng) if leaf else SmoothMean(X, y, rng)
+            for leaf, rng in generators.items()
+        ]
+
+    @property
+    def _weighted(self) -> list[tuple[float, HalfForest | SmoothMean]]:
+        """Parts that have weight, and their weights."""
+        return [(w, part) for w, part in zip(self.weights, self._parts, strict=True) if w > 0]
 
     @property
     def labels(self) -> np.ndarray:
@@ -66,7 +108,7 @@ class PublicMean:
         return _PREDICTED((self._sample, X), lambda: self._predicted(X)).copy()
 
     def _predicted(self, X: np.ndarray) -> np.ndarray:
-        parts = [w * (f.predict(X) - self.mean) for w, f in zip(self.weights, self._forests, strict=True) if w > 0]
+        parts = [weight * (part.predict(X) - self.mean) for weight, part in self._weighted]
         return self.mean + sum(parts, np.zeros(len(X)))
 
     def half_width(self, y_range: tuple[float, float]) -> float:
@@ -76,8 +118,10 @@ class PublicMean:
 
     @property
     def broadcast_bits(self) -> float:
-        """Bits of the broadcast: feature and threshold of each cut, and the mean of each leaf."""
-        trees = [tree for w, f in zip(self.weights, self._forests, strict=True) if w > 0 for tree in f.trees]
+        """Bits of the broadcast: feature and threshold of each cut, the mean of each leaf, and the processes."""
+        parts = [part for _, part in self._weighted]
+        trees = [tree for part in parts if isinstance(part, HalfForest) for tree in part.trees]
         cuts = sum(tree.node_count // 2 for tree in trees)
         feature = math.ceil(math.log2(max(trees[0].n_features, 2))) if trees else 0
-        return REAL_BITS + cuts * (REAL_BITS + feature) + (cuts + len(trees)) * REAL_BITS
+        smooth = sum(part.broadcast_numbers for part in parts if isinstance(part, SmoothMean))
+        return REAL_BITS + cuts * (REAL_BITS + feature) + (cuts + len(trees) + smooth) * REAL_BITS

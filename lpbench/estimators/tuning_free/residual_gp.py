@@ -46,13 +46,13 @@ class ResidualGP(LocalRegressor):
     (:meth:`.rounds.Curator.pool_repeats`). The prediction is a mixture of the private constant, the processes and the
     forest, weighted by reports that they have not seen (:mod:`.mixture`).
 
-    Forests on a public sample (:class:`.public_mean.PublicMean`) are broadcast. Every device subtracts their prediction
-    at its own complete record from its label and is asked for what is left, clipped to the largest residual of a public
-    row that was left out. A sample too small for a forest is not read: a mean is worth less than the width it adds.
-    Up to a quarter of the users check the forests first (:mod:`.public_check`): some report their label, so that the
-    forests can be moved to where private labels lie, others whether the forests are nearer to their label than a
-    constant, and whether the interval of residuals is wide enough. Where the forests are no nearer than that, they are
-    not used. Too few reports check nothing.
+    Forests and Gaussian processes on a public sample (:class:`.public_mean.PublicMean`) are broadcast. Every device
+    subtracts their prediction at its own complete record from its label and is asked for what is left, clipped to the
+    largest residual of a public row that was left out. A sample too small for a forest is not read: a mean is worth
+    less than the width it adds. Up to a quarter of the users check this public model first (:mod:`.public_check`): some
+    report their label, so that the model can be moved to where private labels lie, others whether the model is nearer
+    to their label than a constant, and whether the interval of residuals is wide enough. Where the model is no nearer
+    than that, it is not used. Too few reports check nothing.
 
     Everything after the reports is post-processing, and every choice is a function of reports, the features that are
     shown, the mask, n and the budget.
