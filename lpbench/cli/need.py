@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from lpbench.datasets.table import Table
     from lpbench.planning import Need
     from lpbench.planning.pilot import PilotRuns
 
@@ -55,6 +56,12 @@ class Span(click.ParamType):
 @click.option("--without-pilot", is_flag=True, help="In place of FILE: the best method on our data sets.")
 @click.option("--target", metavar="COLUMN", help="What to predict.  [default: the last column]")
 @click.option("--protect", metavar="COLUMNS", default="", help='Private columns: age,sex,"a, b", or all.')
+@click.option(
+    "--public",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Public sample with FILE's columns, to be checked.",
+)
 @click.option("--range", "y_range", type=float, nargs=2, metavar="LOW HIGH", help="Public range of the target.")
 @click.option(
     "--task", type=click.Choice(_TASKS), metavar="NAME", help="regression, classification  [default: by its values]"
@@ -77,6 +84,7 @@ def command(
     without_pilot: bool,
     target: str | None,
     protect: str,
+    public: Path | None,
     y_range: tuple[float, float] | None,
     task: str | None,
     positive: str | None,
@@ -106,7 +114,8 @@ def command(
             raise ConfigurationError(f"--protect {protect}: names are a pilot's; --without-pilot takes --protect all")
         print_advice(task, protect, epsilon)
         return 0
-    _check_file(file)
+    for path in filter(None, (file, public)):
+        _check_file(path)
     if plot is not None and (plot.suffix not in (".png", ".svg", ".pdf") or not plot.absolute().parent.is_dir()):
         raise ConfigurationError(f"--plot {plot} must end in .png, .svg or .pdf, in a folder that is there")
     chosen = Choices(target, positive, task, missing_words=missing_words, public=0.0)
@@ -123,6 +132,8 @@ def command(
     if y_range is None and not classes:
         print("  range       taken from the file, which leaks its least and largest value unless public: --range")
     mask = _mask(protect, name, content, table.columns, profile.left_out)
+    kind = int if classes else float
+    sample = None if public is None else _public_table(public.resolve(), content)
     splits = FEWEST_SPLITS if quick else SPLITS
 
     def tell(runs: PilotRuns) -> None:
@@ -133,13 +144,15 @@ def command(
         bar.expect(splits)
         answer = need(
             table.X,
-            table.y.astype(int) if classes else table.y,
+            table.y.astype(kind),
             mask=mask,
             budgets=epsilon,
             users=users,
             y_range=None if classes else y_range,
             task=content["task"],
             target=name,
+            X_public=None if sample is None else sample.X,
+            y_public=None if sample is None else sample.y.astype(kind),
             seed=seed,
             splits=splits,
             each=tell,
@@ -191,6 +204,16 @@ def _check_file(file: Path) -> None:
             f"{file} has {file.stat().st_size / 2**20:.0f} MB; a pilot needs some thousand rows: draw a sample of at "
             f"most {MOST_BYTES // 2**20} MB first"
         )
+
+
+def _public_table(file: Path, content: dict[str, Any]) -> Table:
+    """Read a public sample as the pilot is read, whose manifest is ``content``; DataError where it does not fit."""
+    from lpbench.cli.profile import manifest_of
+    from lpbench.datasets.preprocess import prepare
+    from lpbench.datasets.readers import read_source
+
+    manifest = manifest_of("public", {key: value for key, value in content.items() if key != "fingerprint"})
+    return prepare(read_source(manifest.sources[0], {"data": file}, manifest.columns, "public"), manifest)
 
 
 def _goal(classes: bool, error: str | None, mse: float | None, accuracy: float | None) -> float | str:
@@ -262,7 +285,7 @@ Protected   {private}: of each {unit}, by local privacy ({guarantee.model}): aga
 Not         the columns that are shown, who takes part; a {unit} with several rows spends a budget for each
 Sent        {table["bits"].min():.0f} to {table["bits"].max():.0f} bits a {unit}, what is shown included
 Method      {model}, nothing to tune; {len(answer.runs.losses["method"])} splits of {len(pilot.y)} rows
-
+{_diagnosis(answer)}
 {answer.quantity.capitalize()}, with its 90 % interval; * not significantly better than a private constant""")
     print(_grid(table))
     print(f"best constant without privacy: {answer.baseline:.4g}")
@@ -285,6 +308,15 @@ Method      {model}, nothing to tune; {len(answer.runs.losses["method"])} splits
 Run it: with {n:.0f} users and ε = {epsilon:.3g}
         lpbench.estimators.{model}(epsilon={epsilon:.3g}{public}).fit(X, y, mask=mask)
         lpbench dataset=NAME mask={mask} method=residual_{"gp" if pilot.y_range else "score"} epsilon={epsilon:.3g}""")
+
+
+def _diagnosis(answer: Need) -> str:
+    """Describe how far users agree with the public sample, a line for each budget; empty without one."""
+    lines = [
+        f"            ε = {e:g}: {said or 'the public sample is too small to be read'}\n"
+        for e, said in answer.agreements.items()
+    ]
+    return f"Public      {''.join(lines).lstrip()}" if lines else ""
 
 
 def _grid(table: pd.DataFrame) -> str:

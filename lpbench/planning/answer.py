@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from lpbench.estimators.tuning_free.public_check import Agreement
+    from lpbench.estimators.tuning_free.score_trust import SlopeAgreement
+
 #: Budgets that are asked about by default, and those among which the least is looked for.
 DEFAULT_BUDGETS = (0.5, 1.0, 2.0, 4.0, 8.0)
 #: Numbers of users are refused beyond this multiple of the pilot's rows.
@@ -35,7 +38,7 @@ class Need:
     """Errors under local privacy at any number of users and budget, estimated from a pilot sample by :func:`need`.
 
     ``users`` and ``budgets`` are those asked about, ``runs`` the pilot's errors, and ``guarantees`` what its fits
-    spent.
+    spent. ``agreements`` diagnose the public sample from reports of the pilot's rows; empty without a public sample.
     """
 
     pilot: Pilot
@@ -43,6 +46,7 @@ class Need:
     budgets: np.ndarray  # asked about
     users: np.ndarray  # numbers of users asked about
     guarantees: dict[float, Guarantee]  # by budget: spending and payload of a user, fitted to part of the pilot
+    agreements: dict[float, Agreement | SlopeAgreement | None]  # by budget, from a fit to the whole pilot
     seed: int
 
     @cached_property
@@ -220,6 +224,8 @@ def need(
     y_range: tuple[float, float] | None = None,  # public range; None: the pilot's, which must then be public knowledge
     task: str | None = None,  # regression or classification; None: decided by the target's values
     target: str = "y",  # its name, for messages
+    X_public: Any = None,  # (q, d), public rows with the pilot's features; None: no public sample
+    y_public: Any = None,  # (q,)
     seed: int = 0,
     splits: int = SPLITS,
     progress: Progress | None = None,  # called with (done, steps) after each split
@@ -232,7 +238,9 @@ def need(
     the pilot, and a law that falls with users and budget (:mod:`lpbench.planning.surface`) is fitted to their errors.
     The pilot is read in the clear: it must be public, or yours to read.
 
-    The features ``X``, of shape (n, d) and complete, are scaled by their range in the pilot.
+    The features ``X``, of shape (n, d) and complete, are scaled by their range in the pilot and the public sample. The
+    method learns from a public sample; ``answer.agreements[epsilon]`` says how far users agree with it, and whether it
+    is used.
 
     Examples
     --------
@@ -243,7 +251,7 @@ def need(
     >>> answer.table()[["users", "epsilon", "better"]].to_numpy().tolist()
     [[1000, 1.0, True], [1000, 4.0, True]]
     """
-    pilot = make_pilot(X, y, mask, y_range, task, target, seed)
+    pilot = make_pilot(X, y, mask, y_range, task, target, seed, X_public, y_public)
     epsilons = np.unique([check_number("budgets", float(e), above=0) for e in budgets])
     if epsilons.size == 0:
         raise ConfigurationError("budgets=[] is empty: ask about one or more values of epsilon")
@@ -257,12 +265,14 @@ def need(
         else np.geomspace(epsilons[0], epsilons[-1], len(DEFAULT_BUDGETS))
     )
     runs = run_pilot(pilot, [*inside, np.inf], seed, splits, progress, each)
-    return Need(pilot, runs, epsilons, numbers, {float(e): _guarantee(pilot, float(e)) for e in epsilons}, seed)
+    part = slice(0, _ROWS_OF_GUARANTEE)
+    guarantees = {float(e): _fitted(pilot, float(e), part).guarantee_ for e in epsilons}
+    agreements = {float(e): _fitted(pilot, float(e), slice(None)).agreement_ for e in epsilons if pilot.public}
+    return Need(pilot, runs, epsilons, numbers, guarantees, agreements, seed)
 
 
-def _guarantee(pilot: Pilot, epsilon: float) -> Guarantee:
-    rows = slice(0, _ROWS_OF_GUARANTEE)
-    mask = np.broadcast_to(pilot.mask, pilot.X.shape)[rows]
+def _fitted(pilot: Pilot, epsilon: float, rows: slice) -> Any:
+    """Return the method at a budget, fitted to some rows of the pilot and the public sample."""
     model = pilot.models()["method"].set_params(epsilon=epsilon, random_state=0)
-    guarantee: Guarantee = model.fit(pilot.X[rows], pilot.y[rows], mask=mask).guarantee_
-    return guarantee
+    mask = np.broadcast_to(pilot.mask, pilot.X.shape)[rows]
+    return model.fit(pilot.X[rows], pilot.y[rows], mask=mask, **pilot.public)

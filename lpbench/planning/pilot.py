@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,8 @@ Progress = Callable[[int, int], None]
 class Pilot:
     """Checked pilot sample: features X (n, d) in [0, 1], labels or class codes y (n,), mask, public range, classes.
 
-    ``y_range`` is None for classes, ``classes`` are empty for labels.
+    ``y_range`` is None for classes, ``classes`` are empty for labels. ``public`` are the rows of a public sample as
+    keywords of ``fit``: ``X_public`` (q, d) and ``y_public`` (q,), in the units of X and y; empty: there is none.
     """
 
     X: np.ndarray  # (n, d), in [0, 1]
@@ -35,6 +36,7 @@ class Pilot:
     mask: np.ndarray  # boolean, (d,) or (n, d), True = protected
     y_range: tuple[float, float] | None  # of labels; None: classes
     classes: np.ndarray  # public; empty for labels
+    public: dict[str, Any] = field(default_factory=dict)
 
     @property
     def metric(self) -> str:
@@ -50,15 +52,31 @@ class Pilot:
         return {"method": ResidualScore(classes=classes), "constant": PrivateMajority(classes=classes)}
 
 
-def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: str, seed: int) -> Pilot:
-    """Check a pilot sample, draw :data:`MOST_ROWS` of more rows, and scale its features by their range."""
+def make_pilot(
+    X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: str, seed: int, X_public: Any, y_public: Any
+) -> Pilot:
+    """Check a pilot and a public sample, draw :data:`MOST_ROWS` of more rows of the pilot, and scale the features.
+
+    The range of a feature is that of both samples.
+    """
     X, y = np.asarray(check_dense(X), dtype=np.float64), np.asarray(y)
     if X.ndim != 2 or y.shape != X.shape[:1]:
         raise DataError(f"X has shape {X.shape} and y shape {y.shape}; pass one row and one target value per user")
+    shape = X.shape
     if len(y) < FEWEST_ROWS:
         raise DataError(
             f"the pilot has {len(y)} rows, from which no error can be extrapolated; {FEWEST_ROWS} rows are the least"
         )
+    if (X_public is None) != (y_public is None):
+        raise ConfigurationError("X_public and y_public must be given together")
+    if X_public is not None:
+        X_public, y_public = np.asarray(check_dense(X_public), dtype=np.float64), np.asarray(y_public)
+        if X_public.shape != (*y_public.shape, shape[1]) or not y_public.size:
+            raise DataError(
+                f"X_public has shape {X_public.shape} and y_public shape {y_public.shape}; pass one row of "
+                f"{shape[1]} features and one target value per public record"
+            )
+        X, y = np.concatenate([X, X_public]), np.concatenate([y, y_public])
     numeric = y.dtype.kind in "fiub"
     if not np.isfinite(X).all() or (numeric and not np.isfinite(y.astype(np.float64)).all()):
         where = "the features have" if not np.isfinite(X).all() else f"target {name!r} has"
@@ -74,17 +92,21 @@ def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: 
         raise ConfigurationError(f"task={task!r} must be 'regression' or 'classification'")
     if task == "classification" and classes.size > len(y) // 20:
         raise DataError(f"target {name!r} has {classes.size} classes in {len(y)} rows; group them, or give numbers")
-    mask = np.ones(X.shape[1], dtype=bool) if mask is None else np.asarray(mask)
-    if mask.dtype != bool or mask.shape not in (X.shape, X.shape[1:]):
+    mask = np.ones(shape[1], dtype=bool) if mask is None else np.asarray(mask)
+    if mask.dtype != bool or mask.shape not in (shape, shape[1:]):
         raise DataError(f"mask has shape {mask.shape} and type {mask.dtype}; pass a boolean a feature, or X's shape")
     lo, hi = X.min(axis=0), X.max(axis=0)
     X = (X - lo) / np.where(hi > lo, hi - lo, 1.0)
-    rows = np.arange(len(y))
-    if len(y) > MOST_ROWS:
-        rows = np.sort(Streams(seed).generator("pilot rows").permutation(len(y))[:MOST_ROWS])
+    rows = np.arange(shape[0])
+    if rows.size > MOST_ROWS:
+        rows = np.sort(Streams(seed).generator("pilot rows").permutation(rows.size)[:MOST_ROWS])
     mask = mask[rows] if mask.ndim == 2 else mask
+
+    def public(labels: np.ndarray) -> dict[str, Any]:
+        return {} if X_public is None else {"X_public": X[shape[0] :], "y_public": labels[shape[0] :]}
+
     if task == "classification":
-        return Pilot(X[rows], codes[rows], mask, None, classes)
+        return Pilot(X[rows], codes[rows], mask, None, classes, public(codes))
     y = y.astype(np.float64)
     ends = (float(y.min()), float(y.max())) if y_range is None else check_range("y_range", y_range)
     if y.min() < ends[0] or y.max() > ends[1]:
@@ -92,7 +114,7 @@ def make_pilot(X: Any, y: Any, mask: Any, y_range: Any, task: str | None, name: 
             f"target {name!r} has values outside its public range ({ends[0]:g}, {ends[1]:g}); declare a wider one, "
             "or clip the column first"
         )
-    return Pilot(X[rows], y[rows], mask, ends, np.empty(0))
+    return Pilot(X[rows], y[rows], mask, ends, np.empty(0), public(y))
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +180,7 @@ def _scores(
         y_range=pilot.y_range,
         metric=pilot.metric,
         classes=np.arange(pilot.classes.size) if pilot.y_range is None else None,
+        **pilot.public,
     )
     losses = {}
     for name, model in pilot.models().items():

@@ -16,7 +16,7 @@ from lpbench.estimators import (
 from lpbench.estimators.tuning_free.ablations import WithoutPublicSample
 from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage, Moments
 from lpbench.estimators.tuning_free.public_mean import PublicMean, SmoothMean
-from lpbench.estimators.tuning_free.score_trust import score_trust
+from lpbench.estimators.tuning_free.score_trust import slope_agreement
 from lpbench.partitions import grow_max_edge
 from lpbench.privacy.users import REAL_BITS
 from lpbench.seeds import Streams
@@ -282,10 +282,10 @@ def test_a_public_sample_of_three_swapped_classes_costs_hardly_more_than_none():
     assert swapped <= 1.1 * without
 
 
-def trust_in_a_score(slope, n=2000, q=300):
-    """Mean over ten samples: a score varies by .1 with what is shown, and reports follow ``slope`` times it."""
+def agreements_of_a_score(slope, n=2000, q=300, samples=10):
+    """Diagnoses on some samples: a score varies by .1 with what is shown, and reports follow ``slope`` times it."""
     found = []
-    for rng in map(np.random.default_rng, range(10)):
+    for rng in map(np.random.default_rng, range(samples)):
         x, noise, averages = rng.standard_normal((n, 1)), np.full(n, 0.9), []
         score = 0.1 * x[:, 0]
         reports = 0.5 + slope * score + math.sqrt(1.1) * rng.standard_normal(n)
@@ -293,8 +293,27 @@ def trust_in_a_score(slope, n=2000, q=300):
             sums = Moments(y_range)
             sums.add([x], target, noise)
             averages.append(GaussianAverage(sums))
-        found.append(score_trust(averages[:1], averages[1:], n, q))
-    return np.mean(found)
+        found.append(slope_agreement(averages[:1], averages[1:], n, q))
+    return found
+
+
+def trust_in_a_score(slope, **sizes):
+    return np.mean([found.weight for found in agreements_of_a_score(slope, **sizes)])
+
+
+@pytest.mark.parametrize("slope", [-1.0, 0.0, 1.0])
+def test_the_interval_of_the_slope_on_a_score_covers_at_its_level(slope):
+    found = agreements_of_a_score(slope, q=10**7, samples=100)
+    covered = [agreement.low <= slope <= agreement.high for agreement in found]
+    assert 0.82 <= np.mean(covered) <= 0.97
+    assert np.mean([agreement.slope for agreement in found]) == pytest.approx(slope, abs=0.15)
+
+
+def test_a_score_that_does_not_vary_with_what_is_shown_is_not_checked():
+    sums = Moments((0.0, 1.0))
+    sums.add([np.zeros((50, 1))], np.full(50, 0.5), np.full(50, 0.9))
+    agreement = slope_agreement([GaussianAverage(sums)], [GaussianAverage(sums)], 50, 300)
+    assert math.isnan(agreement.slope) and agreement.used and "no report checks it" in str(agreement)
 
 
 def test_trust_in_a_score_follows_the_slope_of_reports_on_what_it_expects():

@@ -141,3 +141,25 @@ def test_without_a_pilot_the_answers_are_those_of_the_page(capsys, monkeypatch):
 def test_without_a_pilot_an_option_about_one_is_refused(option, capsys):
     assert main(["need", "--without-pilot", *option.split()]) == 2
     assert option.split()[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_a_public_sample_in_a_file_is_checked(run, tmp_path, task):
+    rows = people(1000)
+    rows["income"] = np.where(rows["income"] > 60, "high", "low") if task == "classification" else rows["income"]
+    rows[800:].to_csv(tmp_path / "public.csv", index=False)
+    options = ["--protect", "children", "--epsilon", "8", "--users", "800", "--public", str(tmp_path / "public.csv")]
+    code, out, _ = run(rows[:800], *options)
+    assert code == 0
+    line = next(line for line in out.splitlines() if line.startswith("Public "))
+    said = {
+        "regression": "is used: its model is nearer than a constant for",
+        "classification": r"is used with weight 1\.00: the slope of labels on its score is [01]\.\d\d \(90% interval",
+    }
+    assert re.search(f"ε = 8: the public sample {said[task]}", line)
+
+
+def test_a_public_sample_without_the_pilot_s_columns_is_refused(run, tmp_path):
+    people().drop(columns="sex").to_csv(tmp_path / "public.csv", index=False)
+    code, _, err = run(people(), "--epsilon", "1", "--public", str(tmp_path / "public.csv"))
+    assert code == 2 and "sex" in err and len(err.strip().splitlines()) == 1

@@ -14,6 +14,7 @@ from scripts.write_need import PAGE, with_numbers
 
 X, Y = load_diabetes(return_X_y=True)
 MASK = np.arange(10) < 2
+MASK_OF_CANCER = np.arange(30) < 2
 
 
 @pytest.fixture(scope="module")
@@ -157,3 +158,47 @@ def test_an_advantage_is_read_from_the_same_splits(share, better):
 def test_the_table_says_better_where_the_advantage_does(answer):
     table = answer.table()
     assert (table["better"] == (answer.advantage(table["users"], table["epsilon"])[2] < 1.0)).all()
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_public_sample_is_diagnosed_and_used_only_where_users_agree(right):
+    rng = np.random.default_rng(1)
+    x = rng.random((1700, 3))
+    y = 4.0 * x[:, 1] + 0.2 * rng.standard_normal(1700)
+    pilot, public = slice(0, 1500), slice(1500, None)
+    labels = y[public] if right else 4.0 - y[public]
+    answer = need(
+        x[pilot], y[pilot], mask=[True, False, False], budgets=[2, 8], users=[1500], y_range=(-1, 5), splits=2,
+        X_public=x[public], y_public=labels,
+    )  # fmt: skip
+    for agreement in answer.agreements.values():
+        assert agreement.used is right and agreement.low <= agreement.share <= agreement.high
+        assert agreement.expected > 0.8 and (agreement.share > 0.7) is right
+    without = need(
+        x[pilot], y[pilot], mask=[True, False, False], budgets=[2, 8], users=[1500], y_range=(-1, 5), splits=2
+    )
+    assert without.agreements == {}
+    ratio = answer.error(1500, 8)[0] / without.error(1500, 8)[0]
+    assert (ratio < 1.2).all()
+
+
+def test_a_public_sample_of_classes_is_diagnosed():
+    X, y = load_breast_cancer(return_X_y=True)
+    answer = need(
+        X[100:], y[100:], mask=MASK_OF_CANCER, budgets=[8], users=[400], splits=2, X_public=X[:100], y_public=y[:100]
+    )
+    (agreement,) = answer.agreements.values()
+    assert agreement.used and agreement.low < 1.0 < agreement.high + 0.2 and agreement.low > 0.0
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"X_public": X}, "X_public and y_public"),
+        ({"X_public": X[:, :3], "y_public": Y}, "X_public has shape"),
+        ({"X_public": X[:9], "y_public": Y[:9] + 400}, "outside its public range"),
+    ],
+)
+def test_a_public_sample_that_does_not_fit_is_named(change, message):
+    with pytest.raises((ConfigurationError, DataError), match=message):
+        need(X, Y, y_range=(0, 400), splits=2, **change)

@@ -22,7 +22,7 @@ from lpbench.estimators.tuning_free.mixture import (
     mixture_weights,
 )
 from lpbench.estimators.tuning_free.rounds import Enrolled
-from lpbench.estimators.tuning_free.score_trust import score_trust
+from lpbench.estimators.tuning_free.score_trust import slope_agreement
 
 #: Scales of the Gaussian kernels: classes that lie in several places each need shorter ones than numbers do.
 SCALES = (0.3, 1.0, 3.0)
@@ -131,7 +131,7 @@ def _together(
     shares = mixture_weights(stacked, reports, weight, spread, everybody, favored, hidden[used])
     if score is not None:
         apart = [fitted.model for fitted in score[2]]
-        shares = believed(shares, score_trust(apart, models, enrolled.persons, score[3]))
+        shares = believed(shares, slope_agreement(apart, models, enrolled.persons, score[3]).weight)
     weights = np.zeros(5)
     weights[used] = shares
     return [

@@ -15,7 +15,7 @@ from lpbench.estimators.tuning_free.gaussian_average import GaussianAverage
 from lpbench.estimators.tuning_free.half_forest import SharedForest
 from lpbench.estimators.tuning_free.kernel_features import KernelFeatures, ShownFeatures
 from lpbench.estimators.tuning_free.rounds import BLOCK, Effect, Enrolled, effects_at
-from lpbench.estimators.tuning_free.score_trust import score_trust
+from lpbench.estimators.tuning_free.score_trust import slope_agreement
 
 #: Steps of a weight on [0, 1].
 _WEIGHT_STEPS = 20
@@ -92,7 +92,7 @@ class Fitted:
         compared, weights = np.column_stack(list(columns.values())), np.zeros(5)
         shares = mixture_weights(compared, reports, weight, float(spread), units, favored, blind)
         if expected is not None and apart is not None:
-            shares = believed(shares, score_trust([apart.model], [model], enrolled.persons, public_rows))
+            shares = believed(shares, slope_agreement([apart.model], [model], enrolled.persons, public_rows).weight)
         weights[list(columns)] = shares
         return cls(enrolled.shown, enrolled.kernels, model, forest, weights, effects, compared @ shares, apart)
 

@@ -26,6 +26,7 @@ from lpbench.estimators.tuning_free.mixture import Fitted
 from lpbench.estimators.tuning_free.public_score import NOTE, PublicScore
 from lpbench.estimators.tuning_free.rare_class import RareClass, rare_share
 from lpbench.estimators.tuning_free.rounds import BLOCK, Enrolled
+from lpbench.estimators.tuning_free.score_trust import slope_agreement
 from lpbench.privacy import Users
 
 #: Public rows that stand in for what a user protects, the most among which they are sought, and how near ties are.
@@ -67,11 +68,11 @@ class ResidualScore(IndicatorClassifier):
     ----------
     public_ : PublicScore or None
         None without a public sample.
-    agreement_ : Agreement or None
-        Diagnosis of the public sample where users show nothing, read from the reports on score and class: the share of
-        users to whose class the score gives more than the public class shares do, with an interval. None without a
-        sample, and where users show features: they send their class alone, which does not tell the score's part of
-        protected features.
+    agreement_ : Agreement, SlopeAgreement or None
+        Diagnosis of the public sample, with an interval; None without a sample. Where users show nothing, it is the
+        share of users to whose class the score gives more than the public class shares do, read from the reports on
+        score and class. Where they show features, they send their class alone, and it is the slope of classes on what
+        the score expects of a user, given what she shows.
     models_ : list of Fitted or RareClass, or Calibration
         Models of the second of two classes (a RareClass where one is rare), else of each; where nothing is shown, a
         calibration of the score.
@@ -120,6 +121,11 @@ class ResidualScore(IndicatorClassifier):
             inputs = enrolled, users.public_features, rows.X, self.public_
             expected = _EXPECTED(inputs, lambda: _expected_of_shown(*inputs))
         self.models_ = fit_indicators(users, n_classes, self.epsilon, enrolled, expected)
+        if rows is not None and expected is not None:
+            fitted = [model.scores[0] if isinstance(model, RareClass) else model for model in self.models_]
+            without = [model.apart.model for model in fitted if model.apart is not None]
+            beside = [model.model for model in fitted]
+            self.agreement_ = slope_agreement(without, beside, enrolled.persons, rows.y.size)
         return self
 
     def _probabilities(self, X: np.ndarray) -> np.ndarray:
