@@ -197,16 +197,16 @@ FORMAT: Keys = {
     "header": (_kind("true or false", bool), "whether the first line of a CSV has column names (default true)"),
     "missing": (
         _one_of(_SCALAR, _CELLS, _mapped(_CELLS), expected="text, a list, or a mapping of columns to lists"),
-        "list of CSV cells that mean missing, besides the usual ones; with `strict` also column -> list",
+        "list of texts that mean a missing cell of a CSV, besides the usual ones; with `strict` also column -> list",
     ),
     "strict": (
         _kind("true or false", bool),
-        "if true, a CSV column is numeric only if each cell is a plain number without leading zeros; missing cells are "
-        "those that are empty or listed in `missing` (default false)",
+        "whether a CSV column is numeric only if each cell is a plain number without leading zeros, and whether only "
+        "empty cells and those listed in `missing` are missing (default false)",
     ),
     "numbers": (
         _mapped(_example),
-        "with `strict`: column -> the number 1234.5 as the column would write it: `1.234,5`, `$1,234.5`, `1234.5%`",
+        "with `strict`: column -> how the column writes the number 1234.5, such as `1.234,5`, `$1,234.5` or `1234.5%`",
     ),
     "comment": (_TEXT, "character that starts a comment in a CSV"),
     "sheet": (_one_of(_whole, _TEXT, expected="a name or a number"), "sheet of an Excel file (default: the first)"),
@@ -243,7 +243,7 @@ ROWS: Keys = {
     ),
     "fill_missing": (
         _one_of(_CELLS, _mapped(_TEXT), expected="a list, or a mapping of columns to categories"),
-        "columns whose missing cells get the median or the most frequent category; or column -> this category",
+        "list of columns: a missing cell gets the column's median or most frequent category; or column -> category",
     ),
     "keep": (_CHOSEN, "`{column, values}`: keep only rows with these values"),
     "drop": (_CHOSEN, "`{column, values}`: drop rows with these values"),
@@ -254,12 +254,12 @@ ROWS: Keys = {
 }
 #: One of them decides which rows are public.
 PUBLIC: Keys = {
-    "first": (_whole, "number of public rows: the first of the kept rows"),
+    "first": (_whole, "number of public rows; they are the first of the rows that are kept"),
     "sample": (_whole, "number of public rows, drawn once by `seed` for all replications"),
     "file": (_TEXT, "role of a raw file: its rows are public"),
     "column": (
         _SCALAR,
-        "rows with one of `values` in this column, or with the one value whose number of rows is nearest to `size`",
+        "rows with one of `values` in this column; with `size`: rows with the value that about `size` rows have",
     ),
     "seed": (_whole, ""),
     "values": (_CELLS, ""),
