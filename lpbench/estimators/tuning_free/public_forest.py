@@ -78,7 +78,7 @@ class PublicForest(LocalClassifier):
 
 @dataclass(eq=False, repr=False)
 class PublicForestRegressor(PublicOnlyRegressor):
-    """Forests on the public sample; see :class:`PublicMean`.
+    """Forests and Gaussian processes on the public sample, weighted on rows left out; see :class:`PublicMean`.
 
     The predictions from which :class:`lpbench.estimators.ResidualGP` starts where there is a public sample, and the
     baseline that asking private users has to beat.
