@@ -12,6 +12,7 @@ from lpbench.estimators.tuning_free.ablations import ShownAlone
 from lpbench.estimators.tuning_free.calibration import Calibration, Design
 from lpbench.estimators.tuning_free.public_check import LEVEL, Checkers, nearer_in_cells
 from lpbench.estimators.tuning_free.public_score import PublicScore
+from lpbench.estimators.tuning_free.score_trust import SlopeAgreement
 from lpbench.privacy import GRR, PublicSample, Records, SimulatedUsers
 from lpbench.seeds import Streams
 
@@ -105,7 +106,9 @@ def test_where_users_show_features_they_send_their_class_alone():
     """A check of the score at the complete record would send protected features, too."""
     given, *_ = sample()
     model = ResidualScore(2.0, classes=[0, 1], random_state=0).fit(**classes(given))
-    assert model.agreement_ is None and model.public_ is not None
+    agreement = model.agreement_
+    assert isinstance(agreement, SlopeAgreement) and agreement.users == len(given["X"]) and agreement.used
+    assert agreement.low < agreement.slope < agreement.high and "slope of labels on its score" in str(agreement)
 
 
 @pytest.mark.parametrize("categories", [2, 3])
