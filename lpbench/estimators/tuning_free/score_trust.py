@@ -40,7 +40,7 @@ class SlopeAgreement:
 
     @property
     def used(self) -> bool:
-        """Whether predictions build on the public score."""
+        """Return True if predictions build on the public score."""
         return self.weight > 0.0
 
     def __str__(self) -> str:
