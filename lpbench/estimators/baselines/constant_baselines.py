@@ -68,8 +68,8 @@ class PrivateConstant(PrivateMean):
     Reports are those of the unbiased randomizer of least variance for a typical label; PrivateMean's Laplace noise has
     up to several times their variance. The mean label is taken for normal about the middle of the range with a
     standard deviation of a quarter of its width, so that n users with reports of variance v are worth
-    n / (n + v / (width / 4)^2) of the prediction. A range that is clearly too wide is narrowed first, by the
-    reports of a few users (:mod:`lpbench.estimators.tuning_free.working_range`).
+    n / (n + v / (width / 4)^2) of the prediction. The range is narrowed first to the part whose expected
+    error is least, by the reports of some users (:mod:`lpbench.estimators.tuning_free.working_range`).
 
     Parameters
     ----------

@@ -34,15 +34,15 @@ class LabelResidual:
 class ResidualGP(LocalRegressor):
     """Private regression with masks, a public sample, both or neither, without a parameter to tune.
 
-    Users are asked in groups (:mod:`.rounds`). A few report where in its declared range the label lies, which is
-    narrowed if it is clearly too wide (:mod:`.working_range`). The first quarter reports the label over its whole
-    range. Every later group reports the residual of the current model, clipped to an interval of public width and
-    randomized at the whole budget (:mod:`.level_reports`), so that the noise is on the scale of
-    the residual and not on that of the label's range. Where the budget is large enough that it costs little, a quarter
-    of the users sends along the bin of one protected feature each, and the rest are asked for those features whose
-    effects these reports support (:mod:`.bin_effects`). The reports give labels with known noise, to which Gaussian
-    processes on the features that are shown are fitted and averaged (:mod:`.gaussian_average`), and beside them a
-    forest is grown (:mod:`.half_forest`). Users who show the same are pooled first where most do and their labels agree
+    Users are asked in groups (:mod:`.rounds`). Some report where in its declared range the label lies, which is
+    narrowed to the part whose expected error is least (:mod:`.working_range`). The first quarter reports the label over
+    that whole part. Every later group reports the residual of the current model, clipped to an interval of public width
+    and randomized at the whole budget (:mod:`.level_reports`), so that the noise is on the scale of the residual and
+    not on that of the label's range. Where the budget is large enough that it costs little, a quarter of the users
+    sends along the bin of one protected feature each, and the rest are asked for those features whose effects these
+    reports support (:mod:`.bin_effects`). The reports give labels with known noise, to which Gaussian processes on the
+    features that are shown are fitted and averaged (:mod:`.gaussian_average`), and beside them a forest is grown
+    (:mod:`.half_forest`). Users who show the same are pooled first where most do and their labels agree
     (:meth:`.rounds.Curator.pool_repeats`). The prediction is a mixture of the private constant, the processes and the
     forest, weighted by reports that they have not seen (:mod:`.mixture`).
 
