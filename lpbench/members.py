@@ -14,7 +14,7 @@ from lpbench.selectors import parse_selector
 BASELINE = "dt"
 #: Non-private references: shown beside the methods, never ranked against them.
 REFERENCES = ("ct_w", BASELINE)
-#: Constant baselines: one privatised number, predicted for everybody. Losses are compared with the first one of these
+#: Constant baselines: one privatized number, predicted for everybody. Losses are compared with the first one of these
 #: that was run, chosen here and not by its scores.
 CONSTANTS = ("private_constant", "private_majority", "private_mean")
 #: Learners on public rows alone, of which the best is what private users have to add to.

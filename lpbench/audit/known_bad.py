@@ -16,7 +16,7 @@ from lpbench.audit.recorded import randomizer_of
 from lpbench.audit.samples import N
 from lpbench.estimators import KRR, LPCT, PGLM
 from lpbench.estimators.lpct.votes import VoteMechanism, one_hot_votes
-from lpbench.estimators.privatised_labels.numbers import levels_channel
+from lpbench.estimators.privatized_labels.numbers import levels_channel
 from lpbench.partitions import grow_max_edge
 from lpbench.privacy import (
     GRR,

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from lpbench.estimators.lpct.lpct import LPCT
     from lpbench.estimators.lpct.lpct_prune import LPCTPrune
     from lpbench.estimators.private_selection.selection import PrivateSelectionClassifier, PrivateSelectionRegressor
-    from lpbench.estimators.privatised_labels.classifier import PrivateLabelsClassifier
-    from lpbench.estimators.privatised_labels.regressor import PrivateLabelsRegressor
+    from lpbench.estimators.privatized_labels.classifier import PrivateLabelsClassifier
+    from lpbench.estimators.privatized_labels.regressor import PrivateLabelsRegressor
     from lpbench.estimators.psgd.psgd import PSGD
     from lpbench.estimators.public_sample.lpdt import LPDTRegressor, PublicTreeClassifier
     from lpbench.estimators.tuning_free.public_forest import PublicForest, PublicForestRegressor
@@ -50,8 +50,8 @@ _MODULES = {
     "lpct.lpct": "LPCT",
     "lpct.lpct_prune": "LPCTPrune",
     "private_selection.selection": "PrivateSelectionClassifier PrivateSelectionRegressor",
-    "privatised_labels.classifier": "PrivateLabelsClassifier",
-    "privatised_labels.regressor": "PrivateLabelsRegressor",
+    "privatized_labels.classifier": "PrivateLabelsClassifier",
+    "privatized_labels.regressor": "PrivateLabelsRegressor",
     "psgd.psgd": "PSGD",
     "public_sample.lpdt": "LPDTRegressor PublicTreeClassifier",
     "tuning_free.public_forest": "PublicForest PublicForestRegressor",

@@ -121,7 +121,7 @@ def _draws(block: Block) -> Draws:
 def method_streams(seed: int, dataset: str, mask: str | None, replication: int) -> Streams:
     """Streams of the methods in one replication.
 
-    The method's name is not an axis: methods that privatise the label share its unit-scale noise, which pairs them for
+    The method's name is not an axis: methods that privatize the label share its unit-scale noise, which pairs them for
     the signed-rank test. ``mask`` is None for methods that ignore the mask, so that their results are the same under
     every mask.
     """

@@ -55,7 +55,7 @@ def grow_max_edge(
     X : ndarray of shape (n, d)
         Samples; entries that ``mask`` protects are never read.
     y : ndarray of shape (n,)
-        Labels (privatised, or public): numbers for ``variance``, class codes 0, ..., n_classes - 1 otherwise. Unused
+        Labels (privatized, or public): numbers for ``variance``, class codes 0, ..., n_classes - 1 otherwise. Unused
         by ``rule="random"``.
     criterion : {"variance", "gini", "entropy"}
         Impurity of the labels in a cell.

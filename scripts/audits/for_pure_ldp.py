@@ -20,7 +20,7 @@ def _pure_de(epsilon: float) -> Report:
     from pure_ldp.frequency_oracles.direct_encoding import DEClient
 
     client, items = DEClient(epsilon, N_CATEGORIES), _pure_ldp_items()
-    return lambda value, rng: client.privatise(items[value])
+    return lambda value, rng: client.privatize(items[value])
 
 
 def _pure_unary(name: str, use_oue: bool) -> None:
@@ -29,7 +29,7 @@ def _pure_unary(name: str, use_oue: bool) -> None:
         from pure_ldp.frequency_oracles.unary_encoding import UEClient
 
         client, items = UEClient(epsilon, N_CATEGORIES, use_oue=use_oue), _pure_ldp_items()
-        return lambda value, rng: client.privatise(items[value])
+        return lambda value, rng: client.privatize(items[value])
 
 
 _pure_unary("SUE", False)
@@ -41,7 +41,7 @@ def _pure_he(epsilon: float) -> Report:
     from pure_ldp.frequency_oracles.histogram_encoding import HEClient
 
     client, items = HEClient(epsilon, N_CATEGORIES), _pure_ldp_items()
-    return lambda value, rng: client.privatise(items[value])
+    return lambda value, rng: client.privatize(items[value])
 
 
 def _pure_hashing(name: str, fast: bool, use_olh: bool) -> None:
@@ -56,7 +56,7 @@ def _pure_hashing(name: str, fast: bool, use_olh: bool) -> None:
         items = _pure_ldp_items()
 
         def report(value: int, rng: np.random.Generator) -> list[bool]:
-            shown, seed = client.privatise(items[value])
+            shown, seed = client.privatize(items[value])
             return [shown == xxhash.xxh32(str(v), seed=seed).intdigest() % client.g for v in (FIRST, SECOND)]
 
         return report
@@ -73,7 +73,7 @@ def _pure_hadamard(epsilon: float) -> Report:
 
     permutation = HadamardResponseServer(epsilon, N_CATEGORIES).get_hash_funcs()
     client, items = HadamardResponseClient(epsilon, N_CATEGORIES, permutation), _pure_ldp_items()
-    return lambda value, rng: client.privatise(items[value])
+    return lambda value, rng: client.privatize(items[value])
 
 
 @_pure("HadamardMechanism")
@@ -81,7 +81,7 @@ def _pure_mechanism(epsilon: float) -> Report:
     from pure_ldp.frequency_oracles.hadamard_mechanism import HadamardMechClient
 
     client, items = HadamardMechClient(epsilon, N_CATEGORIES, 2), _pure_ldp_items()
-    return lambda value, rng: [entry for pair in client.privatise(items[value]) for entry in pair]
+    return lambda value, rng: [entry for pair in client.privatize(items[value]) for entry in pair]
 
 
 def _pure_sketch(name: str, is_hadamard: bool) -> None:
@@ -94,7 +94,7 @@ def _pure_sketch(name: str, is_hadamard: bool) -> None:
         client, items = CMSClient(epsilon, hashes, N_SLOTS, is_hadamard=is_hadamard), _pure_ldp_items()
 
         def report(value: int, rng: np.random.Generator) -> list[int]:
-            sent = client.privatise(items[value])
+            sent = client.privatize(items[value])
             if is_hadamard:
                 sign, j, entry = sent
                 return [sign * client.had[entry, hashes[j](str(item))] for item in items]
@@ -128,7 +128,7 @@ def _pure_response(name: str, count_sketch: bool) -> None:
             return client.cs_map((places[k](str(item)) + 1) * (2 * signs[k](str(item)) - 1))
 
         def report(value: int, rng: np.random.Generator) -> list[bool]:
-            (shown, seed), k = client.privatise(items[value])
+            (shown, seed), k = client.privatize(items[value])
             g = client.client.g
             return [shown == xxhash.xxh32(str(slot(item, k)), seed=seed).intdigest() % g for item in items]
 
@@ -148,7 +148,7 @@ def _pure_count_sketch(epsilon: float) -> Report:
     client, items = PCSClient(epsilon, 4, N_SLOTS, hashes), _pure_ldp_items()
 
     def report(value: int, rng: np.random.Generator) -> list[int]:
-        vector, j = client.privatise(items[value])
+        vector, j = client.privatize(items[value])
         place, sign = hashes[j]
         return [vector[place(str(item))] * (2 * sign(str(item)) - 1) for item in items]
 
@@ -170,7 +170,7 @@ def _pure_rappor(epsilon: float) -> Report:
     items = _pure_ldp_items()
 
     def report(value: int, rng: np.random.Generator) -> list[int]:
-        bits, cohort = client.privatise(items[value])
+        bits, cohort = client.privatize(items[value])
         return [bits[hashes[cohort][0](str(v))] for v in (FIRST, SECOND)]
 
     return report

@@ -21,7 +21,7 @@ from lpbench.estimators import (
 from lpbench.estimators.baselines.hist import Hist
 from lpbench.estimators.baselines.phist import PHIST
 from lpbench.estimators.label_dp.vote import difference_variance
-from lpbench.estimators.privatised_labels.numbers import on_simplex
+from lpbench.estimators.privatized_labels.numbers import on_simplex
 from lpbench.privacy import GRR, BitVector
 from lpbench.seeds import Streams
 from tests.estimators.loops import learned

@@ -5,7 +5,7 @@ import pytest
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import BayesianRidge
 
-from lpbench.estimators.privatised_labels.learners import SharedBayesianRidge, SharedNystroem
+from lpbench.estimators.privatized_labels.learners import SharedBayesianRidge, SharedNystroem
 from lpbench.estimators.result_cache import Shared
 from lpbench.estimators.tuning_free.public_score import PublicScore
 

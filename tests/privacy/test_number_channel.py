@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import linprog
 
 from lpbench.errors import ConfigurationError
-from lpbench.estimators.privatised_labels.numbers import levels_channel
+from lpbench.estimators.privatized_labels.numbers import levels_channel
 from lpbench.privacy import Channel, NumberChannel, Piecewise, exact_epsilon, optimal_unbiased, rr_on_bins
 from lpbench.privacy.exact import UNITS
 from lpbench.privacy.number_channel import N_INPUTS, typical_prior, typical_unbiased

@@ -8,7 +8,7 @@ import numpy as np
 from lpbench.estimators.base import LocalClassifier, LocalRegressor, check_epsilon
 from lpbench.estimators.private_classes import CLASS, ClassQuestion, indicator_mechanism
 from lpbench.estimators.private_labels import LABEL, LabelQuestion
-from lpbench.estimators.privatised_labels.numbers import NUMBER, NumberQuestion, best_unbiased
+from lpbench.estimators.privatized_labels.numbers import NUMBER, NumberQuestion, best_unbiased
 from lpbench.estimators.tuning_free.gaussian_average import LEVEL, typical_variance
 from lpbench.estimators.tuning_free.working_range import RangeCheck
 from lpbench.privacy import Users
@@ -16,7 +16,7 @@ from lpbench.privacy import Users
 
 @dataclass(eq=False, repr=False)
 class PrivateMean(LocalRegressor):
-    """Predict the mean of Laplace-privatised labels everywhere.
+    """Predict the mean of Laplace-privatized labels everywhere.
 
     A method that does not beat it has learned nothing from the features. It is the corner p = 0, t = 1, rho = 1 of
     HistOfTree's grid, which the paper's grid leaves out.
@@ -118,7 +118,7 @@ class PrivateConstant(PrivateMean):
 
 @dataclass(eq=False, repr=False)
 class PrivateMajority(LocalClassifier):
-    """Predict the most frequent class of labels privatised by randomized response.
+    """Predict the most frequent class of labels privatized by randomized response.
 
     Of four and more classes a random subset is sent where its noise is less (:func:`.indicator_mechanism`).
 

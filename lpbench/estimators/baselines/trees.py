@@ -1,4 +1,4 @@
-"""Tree baselines of HistOfTree, with scikit-learn's law: on privatised labels (ParDT, LabelDT) and raw ones (DT)."""
+"""Tree baselines of HistOfTree, with scikit-learn's law: on privatized labels (ParDT, LabelDT) and raw ones (DT)."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -94,7 +94,7 @@ def _single(X: np.ndarray) -> np.ndarray:
 
 @dataclass(eq=False, repr=False)
 class LabelDT(TreeRegressor):
-    """Decision tree on Laplace-privatised labels and all features in the clear: label-LDP.
+    """Decision tree on Laplace-privatized labels and all features in the clear: label-LDP.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class LabelDT(TreeRegressor):
 
 @dataclass(eq=False, repr=False)
 class ParDT(LabelDT):
-    """Decision tree on privatised labels and the unprotected features alone: semi-feature LDP.
+    """Decision tree on privatized labels and the unprotected features alone: semi-feature LDP.
 
     A feature that everybody protects is dropped. One that some protect is missing for them, and scikit-learn's tree
     sends the missing to the side that reduces the variance most; test rows are complete (the paper is silent on both).

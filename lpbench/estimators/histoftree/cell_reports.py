@@ -1,7 +1,7 @@
 """Reports of the cell of a user's protected features, and the curator's estimates (HistOfTree 3.2, 3.3 and A.1).
 
 :func:`reports_truth` and :func:`bit_reports` randomize on the device. The curator's :class:`CategorySums` and
-:class:`WrittenSums` see reports, privatised labels and public features, and need only sums over users.
+:class:`WrittenSums` see reports, privatized labels and public features, and need only sums over users.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ class CategorySums:
         leaf: np.ndarray,  # reported leaves (n,)
         n_codes: int,
         cells: UserCells,
-        labels: np.ndarray,  # privatised, (n,)
+        labels: np.ndarray,  # privatized, (n,)
         budgets: Sequence[float],  # of each tree, which as many users meet; all or none of them are 0
         index: KeyIndex | None = None,  # numbers the cells of queries as codes; None: their numbers are those
     ) -> None:
@@ -88,7 +88,7 @@ class CategorySums:
         return cls(index.find(keys), leaf, index.size, cells, labels, [budget], index)
 
     def estimate(self, query: CellQuery, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Estimate the number of users and the sum of their privatised labels in each cell (query, leaf)."""
+        """Estimate the number of users and the sum of their privatized labels in each cell (query, leaf)."""
         codes = query.codes if self._index is None else self._index.find(query.codes)
         count, total = self._reported.at(codes, leaves)
         if self._possible is None:
@@ -110,7 +110,7 @@ class WrittenSums:
     totals: np.ndarray
 
     def estimate(self, query: CellQuery, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Look up the number of users and the sum of their privatised labels in each cell (query, leaf)."""
+        """Look up the number of users and the sum of their privatized labels in each cell (query, leaf)."""
         cell = cell_keys(query.digits, self.bins) * self.n_leaves + leaves
         return self.counts[cell], self.totals[cell]
 

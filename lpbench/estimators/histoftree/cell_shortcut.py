@@ -39,7 +39,7 @@ def asked_at_once(n: int, n_cells: int) -> list[slice]:
 class CellFamily:
     """Round-2 questions of a sweep: one for each of T trees, cut at one depth, asked of the same n users.
 
-    Arrays over users and trees are flat, of size T n: entry k n + i is user i at tree k. ``labels`` are the privatised
+    Arrays over users and trees are flat, of size T n: entry k n + i is user i at tree k. ``labels`` are the privatized
     labels of round 1, and ``budgets`` the T budgets of the cells. ``leaves`` has the leaves compatible with each user,
     ``query_leaves`` the leaf of each test row at each tree, and ``grids`` one entry (user grid, cells of the test rows,
     "grr" or "rr") a division of the grid features.
@@ -52,7 +52,7 @@ class CellFamily:
     grid_columns: np.ndarray
     tree_columns: np.ndarray
     budgets: Sequence[float]  # for each tree; all or none of them are 0
-    labels: np.ndarray  # privatised, (trees * n,)
+    labels: np.ndarray  # privatized, (trees * n,)
     leaves: UserLeaves
     query_leaves: np.ndarray  # leaves of the test rows (trees * m,)
     grids: Sequence[tuple[UserGrid, CellQuery, str]]  # with the cells that the test rows look up, and the mechanism
@@ -162,7 +162,7 @@ class _BitSums:
         self._code, self._leaf = code, leaf
 
     def estimate(self, query: CellQuery, leaves: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Estimate the number of users and the sum of their privatised labels in each cell (query, leaf)."""
+        """Estimate the number of users and the sum of their privatized labels in each cell (query, leaf)."""
         key = np.concatenate([leaves[:, None], query.digits], axis=1)
         cells = cell_keys(key, max(self._cells.grid.bins, self._cells.leaves.n_leaves))
         _, first, inverse = np.unique(cells, return_index=True, return_inverse=True)
@@ -174,7 +174,7 @@ class _BitSums:
         return sums[0][rank[inverse]], sums[1][rank[inverse]]
 
     def _sum_unique(self, query: CellQuery, leaves: np.ndarray) -> np.ndarray:
-        """Sums over distinct cells ordered by leaf, (2, m): numbers of users and sums of their privatised labels."""
+        """Sums over distinct cells ordered by leaf, (2, m): numbers of users and sums of their privatized labels."""
         grid, pairs = self._cells.grid, self._cells.leaves
         n_cells = np.bincount(leaves, minlength=pairs.n_leaves)
         first = np.cumsum(n_cells) - n_cells

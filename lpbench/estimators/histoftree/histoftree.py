@@ -92,7 +92,7 @@ class CellRegressor(LocalRegressor):
     def _second_round(self, users: Users, question: CellQuestion, cells: UserCells, labels: np.ndarray) -> None:
         """Ask users for their cells, and keep what prediction needs as attributes.
 
-        ``cells`` are those compatible with what each user shows, ``labels`` (n,) the privatised labels of round 1.
+        ``cells`` are those compatible with what each user shows, ``labels`` (n,) the privatized labels of round 1.
         """
         self._reports = ask_cells(users, question, cells, labels)
         self._grid, self._leaf_means = cells.grid.without_users(), cells.leaves.means(labels)
@@ -143,11 +143,11 @@ class HistOfTree(CellRegressor):
     """HistOfTree under semi-feature LDP with public masks (HistOfTree eqs. (6) and (9)).
 
     The ``n_grid_features`` most protected features (ranked by the number of users who protect them, ties by index) are
-    cut into ``bins`` equal bins each, the others by a tree of depth ``depth`` that is grown from privatised labels and
+    cut into ``bins`` equal bins each, the others by a tree of depth ``depth`` that is grown from privatized labels and
     public features. ``epsilon`` is divided into ``label_share * epsilon`` for the label and the rest for the cell.
 
     The paper leaves two points open. Predictions are clipped to ``y_range``. A cell whose estimated count is not
-    positive predicts the mean privatised label of its leaf (each user shared evenly among its compatible leaves), or
+    positive predicts the mean privatized label of its leaf (each user shared evenly among its compatible leaves), or
     the overall mean where nobody may lie in the leaf.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The curator's part of HistOfTree's two rounds: a partition from privatised labels, then sums of reported cells."""
+"""The curator's part of HistOfTree's two rounds: a partition from privatized labels, then sums of reported cells."""
 
 from collections.abc import Iterator, Sequence
 
@@ -92,7 +92,7 @@ class Split:
     def _truncations(
         self, labels: np.ndarray, depths: Sequence[int], least: int
     ) -> list[tuple[TreePartition, list[int]]]:
-        """CART trees of privatised ``labels`` that serve several depths: pairs (tree, the depths that it serves).
+        """CART trees of privatized ``labels`` that serve several depths: pairs (tree, the depths that it serves).
 
         A tree is grown at least to ``DEEPEST`` and cut; ``least`` is the fewest users of a leaf.
         """

@@ -45,8 +45,8 @@ def sweep_cells(
         return
     X = public_features(task.users)
     shares = {(j.budget, j.setting.label_share): j.setting.budgets(budgets[j.budget]) for j in jobs}
-    privatised = task.simulate(LABEL, [ask_label(label_budget) for label_budget, _ in shares.values()])
-    labels, second = dict(zip(shares, privatised, strict=True)), task.simulate.after()
+    privatized = task.simulate(LABEL, [ask_label(label_budget) for label_budget, _ in shares.values()])
+    labels, second = dict(zip(shares, privatized, strict=True)), task.simulate.after()
 
     carts = _personalized_carts(X, mask, jobs, labels)
     for n_grid_features, in_split in _group(jobs, lambda j: j.setting.n_grid_features):
@@ -78,7 +78,7 @@ def _personalized_carts(
 ) -> dict[tuple[int, int], list[TreePartition]]:
     """CART trees where some users protect what is cut, grown together: one list for each (grid features s, leaf size).
 
-    ``X`` (n, d) are features, ``labels[budget index, label share]`` (n,) privatised labels; a list has a tree for each
+    ``X`` (n, d) are features, ``labels[budget index, label share]`` (n,) privatized labels; a list has a tree for each
     of these pairs that jobs of its key use.
     """
     in_cart = [j for j in jobs if j.setting.rule == "cart"]
@@ -99,7 +99,7 @@ def _personalized_carts(
 
 
 class _Round(NamedTuple):
-    """Round-2 questions (for the users' cells) that share one tree and one set of privatised labels.
+    """Round-2 questions (for the users' cells) that share one tree and one set of privatized labels.
 
     ``cells`` maps (depth, bins, mechanism) to the grid points that ask it, ``labels`` (n,) are the reports of round 1,
     and ``budget`` is what is left for the cell.

@@ -175,7 +175,7 @@ class UserLeaves:
         return self._pairs[1]
 
     def means(self, labels: np.ndarray) -> np.ndarray:
-        """Mean privatised label of each leaf, users shared evenly among those possible; if empty, of all users."""
+        """Mean privatized label of each leaf, users shared evenly among those possible; if empty, of all users."""
         counts, totals = self.views.counts / self._n_leaves, self.views.sums(labels) / self._n_leaves
         weight = np.bincount(self._leaf, weights=counts[self._view], minlength=self.n_leaves)
         total = np.bincount(self._leaf, weights=totals[self._view], minlength=self.n_leaves)

@@ -1,4 +1,4 @@
-"""Nearest-neighbor means of privatised labels: label-LDP regression and its reference (label-DP Theorems 6 and 10)."""
+"""Nearest-neighbor means of privatized labels: label-LDP regression and its reference (label-DP Theorems 6 and 10)."""
 
 import math
 from collections.abc import Callable

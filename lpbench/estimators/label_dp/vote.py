@@ -11,7 +11,7 @@ from lpbench.estimators.base import check_epsilon
 from lpbench.estimators.label_dp import releases
 from lpbench.estimators.label_dp.cubes import CubeClassifier, Cubes
 from lpbench.estimators.private_classes import CLASS, ClassQuestion
-from lpbench.estimators.privatised_labels.numbers import on_simplex
+from lpbench.estimators.privatized_labels.numbers import on_simplex
 from lpbench.privacy import GRR, BitVector, Exponential, Users, grr_probabilities
 
 LABEL_MECHANISMS: dict[str, type[BitVector] | type[GRR]] = {"bit_vector": BitVector, "krr": GRR}

@@ -1,1 +1,1 @@
-"""Private selection: the setting of a method is chosen by privatised reports alone, and paid for in users."""
+"""Private selection: the setting of a method is chosen by privatized reports alone, and paid for in users."""

@@ -18,7 +18,7 @@ from lpbench.estimators.base import LocalClassifier, LocalEstimator, LocalRegres
 from lpbench.estimators.baselines.tree_growth import tree_depth
 from lpbench.estimators.baselines.trees import TreeRegressor
 from lpbench.estimators.private_selection.candidates import Candidates, candidates_of
-from lpbench.estimators.privatised_labels.numbers import NUMBER, NumberQuestion
+from lpbench.estimators.privatized_labels.numbers import NUMBER, NumberQuestion
 from lpbench.privacy import Device, Hybrid, Records, Users
 from lpbench.seeds import Streams
 
@@ -231,7 +231,7 @@ class PrivateSelection(LocalEstimator):
 
 @dataclass(eq=False, repr=False)
 class PrivateSelectionRegressor(PrivateSelection, LocalRegressor):
-    """A regressor whose setting is chosen by privatised reports alone.
+    """A regressor whose setting is chosen by privatized reports alone.
 
     Where no validating user protects a feature that the models read, the report is the label, and every report compares
     all candidates; else it is the clipped difference of the squared errors of one candidate and the first.
@@ -274,7 +274,7 @@ class PrivateSelectionRegressor(PrivateSelection, LocalRegressor):
 
 @dataclass(eq=False, repr=False)
 class PrivateSelectionClassifier(PrivateSelection, LocalClassifier):
-    """A classifier whose setting is chosen by privatised reports alone.
+    """A classifier whose setting is chosen by privatized reports alone.
 
     A report says whether one candidate is wrong on the own record minus whether the first is.
 

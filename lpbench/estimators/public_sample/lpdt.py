@@ -1,4 +1,4 @@
-"""LPDT with masks: a tree grown from a public sample, its cells filled by privatised labels and cells.
+"""LPDT with masks: a tree grown from a public sample, its cells filled by privatized labels and cells.
 
 The reports are those of HistOfTree with a grid of no feature: a label with Laplace noise, and the cell hidden among
 those that the shown features of the user allow. Under local privacy of the whole record every cell is possible.

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from lpbench.estimators.base import LocalClassifier
-from lpbench.estimators.privatised_labels.learners import CLASSIFIERS, REGRESSORS, build_learner
+from lpbench.estimators.privatized_labels.learners import CLASSIFIERS, REGRESSORS, build_learner
 from lpbench.estimators.public_only import PublicOnlyRegressor
 from lpbench.privacy import Users
 

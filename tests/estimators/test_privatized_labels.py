@@ -11,9 +11,9 @@ from sklearn.preprocessing import StandardScaler
 from lpbench.errors import ConfigurationError
 from lpbench.estimators import PrivateLabelsClassifier, PrivateLabelsRegressor
 from lpbench.estimators.private_classes import ClassQuestion
-from lpbench.estimators.privatised_labels.classifier import CLASS_MECHANISMS, soft_labels
-from lpbench.estimators.privatised_labels.learners import CLASSIFIERS, REGRESSORS
-from lpbench.estimators.privatised_labels.numbers import (
+from lpbench.estimators.privatized_labels.classifier import CLASS_MECHANISMS, soft_labels
+from lpbench.estimators.privatized_labels.learners import CLASSIFIERS, REGRESSORS
+from lpbench.estimators.privatized_labels.numbers import (
     GRID,
     NUMBER,
     NUMBER_RANDOMIZERS,

@@ -1,4 +1,4 @@
-"""Learners that are fitted to privatised labels: a few by name, and any other of scikit-learn's kind."""
+"""Learners that are fitted to privatized labels: a few by name, and any other of scikit-learn's kind."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Self

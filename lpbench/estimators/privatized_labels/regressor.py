@@ -1,4 +1,4 @@
-"""PrivateLabelsRegressor: any regressor on labels that any randomizer of the literature has privatised."""
+"""PrivateLabelsRegressor: any regressor on labels that any randomizer of the literature has privatized."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -7,8 +7,8 @@ import numpy as np
 
 from lpbench.checks import check_choice, check_number
 from lpbench.estimators.base import LocalRegressor, check_epsilon
-from lpbench.estimators.privatised_labels.learners import REGRESSORS, build_learner, fit_learner, shown_features
-from lpbench.estimators.privatised_labels.numbers import (
+from lpbench.estimators.privatized_labels.learners import REGRESSORS, build_learner, fit_learner, shown_features
+from lpbench.estimators.privatized_labels.numbers import (
     NUMBER,
     NUMBER_RANDOMIZERS,
     UNBIASED,
@@ -29,7 +29,7 @@ PRIOR_SHARE = 0.1
 
 @dataclass(eq=False, repr=False)
 class PrivateLabelsRegressor(LocalRegressor):
-    """Fit a regressor to privatised labels and the features that users show.
+    """Fit a regressor to privatized labels and the features that users show.
 
     Every user reports once, at the whole budget. A randomizer with a prior asks a random share of the users for it
     first (levels under randomized response), and the others with the channel that is optimal for the estimated prior.
@@ -39,7 +39,7 @@ class PrivateLabelsRegressor(LocalRegressor):
     epsilon : float
         Budget of one user; inf: no noise.
     randomizer : {"laplace", "staircase", "piecewise", "hybrid", "levels", "optimal_unbiased", "rr_on_bins"}
-        How a label is privatised (:mod:`lpbench.privacy`; ``levels`` are those of ResidualGP). Reports of all but
+        How a label is privatized (:mod:`lpbench.privacy`; ``levels`` are those of ResidualGP). Reports of all but
         ``rr_on_bins`` are unbiased.
     learner : str or estimator
         ``"ridge"``, ``"extra_trees"``, ``"hist_gradient_boosting"``, ``"gaussian_process"``, or any regressor or

@@ -1,4 +1,4 @@
-"""PrivateLabelsClassifier: any classifier on labels that any randomizer of the literature has privatised."""
+"""PrivateLabelsClassifier: any classifier on labels that any randomizer of the literature has privatized."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,14 +9,14 @@ import numpy as np
 from lpbench.checks import check_choice, check_number
 from lpbench.estimators.base import LocalClassifier, check_epsilon
 from lpbench.estimators.private_classes import CLASS, ClassQuestion
-from lpbench.estimators.privatised_labels.learners import (
+from lpbench.estimators.privatized_labels.learners import (
     CLASSIFIERS,
     REGRESSORS,
     build_learner,
     fit_learner,
     shown_features,
 )
-from lpbench.estimators.privatised_labels.numbers import on_simplex
+from lpbench.estimators.privatized_labels.numbers import on_simplex
 from lpbench.privacy import GRR, BitVector, HadamardResponse, Laplace, Mechanism, SubsetSelection, Users
 from lpbench.seeds import Streams
 
@@ -110,7 +110,7 @@ class Model:
 
 @dataclass(eq=False, repr=False)
 class PrivateLabelsClassifier(LocalClassifier):
-    """Fit a classifier to privatised labels and the features that users show.
+    """Fit a classifier to privatized labels and the features that users show.
 
     Every user reports once, at the whole budget.
 

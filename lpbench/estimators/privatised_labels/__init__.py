@@ -1,1 +1,0 @@
-"""Scikit-learn estimators trained on labels privatised by published mechanisms."""

@@ -1,0 +1,1 @@
+"""Scikit-learn estimators trained on labels privatized by published mechanisms."""
