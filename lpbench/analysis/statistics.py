@@ -42,7 +42,7 @@ def significant(values: np.ndarray, digits: int = DIGITS) -> np.ndarray:
 
 @_named
 def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
-    """A weighted sum of scores, such as a difference between scores or a slope along the axis.
+    """Weighted sum of scores, such as a difference or a slope along the axis.
 
     Scores y (..., k) are summed with the ``weights`` (k,) on the last axis.
     """
@@ -51,13 +51,13 @@ def linear(y: np.ndarray, weights: Sequence[float]) -> np.ndarray:
 
 @_named
 def stated(y: np.ndarray, unit: str) -> np.ndarray:
-    """A counted or computed number without sampling error."""
+    """Counted or computed number without sampling error."""
     return y[..., 0]
 
 
 @_named
 def log_linear(y: np.ndarray, weights: Sequence[float], floor: float = 0.0) -> np.ndarray:
-    """A weighted sum of logarithms of scores, such as the logarithm of a ratio, or an exponent.
+    """Weighted sum of logarithms of scores, such as the logarithm of a ratio, or an exponent.
 
     The natural logarithms of scores y (..., k) above ``floor`` are summed with the ``weights`` (k,).
     """
@@ -75,7 +75,7 @@ def trend(y: np.ndarray, x: Sequence[float]) -> np.ndarray:
 
 @_named
 def dip(y: np.ndarray, sign: float = 1) -> np.ndarray:
-    """Score at the better end of the axis minus the best score between the ends: the depth of a U.
+    """Depth of a U: the score at the better end of the axis minus the best score between the ends.
 
     With ``sign=-1`` the curve is turned upside down.
     The location of the minimum is chosen on one half of the replications and tested on the other, because the minimum
@@ -144,7 +144,7 @@ def excess_over_best(y: np.ndarray, floor: float) -> np.ndarray:
 
 @_named
 def loss_of_any_single(y: np.ndarray, curves: int, floor: float) -> np.ndarray:
-    """For each curve, take its largest relative excess over the best curve. The value is the smallest of these."""
+    """Smallest, over the curves, of a curve's largest relative excess over the best curve."""
     above = y.reshape(*y.shape[:-1], curves, -1) - floor
     return (above / above.min(axis=-2, keepdims=True) - 1).max(axis=-1).min(axis=-1)
 
@@ -166,7 +166,7 @@ def rank_sum_gap(
 
 @_named
 def wins_gap(y: np.ndarray, columns: int, proposed: int, sign: float = 1) -> np.ndarray:
-    """Data sets won by a proposed method minus data sets won by a competitor; a tie counts for both."""
+    """Data sets won by a proposed method minus data sets won by a competitor. A tie counts for both."""
     cost = np.nan_to_num(sign * significant(y.reshape(*y.shape[:-1], -1, columns), EQUAL), nan=np.inf)
     best = cost == cost.min(axis=-1, keepdims=True)
     return best[..., :proposed].any(axis=-1).sum(axis=-1) - best[..., proposed:].any(axis=-1).sum(axis=-1)

@@ -114,7 +114,7 @@ def test_the_numbers_of_a_line_on_home_add_up_and_the_last_line_is_their_sum(pag
     assert len(lines) > 1 and all(compared == sum(parts) for compared, *parts in disjoint)
     assert total == [sum(column) for column in zip(*lines, strict=True)] and total[0] > 0
     assert re.search(rf">{total[1] + total[3]:,} of {total[0]:,} printed numbers are equivalent", text)
-    assert "not in the table's counts" in text and '<a href="claims/L20.html">L20</a>' in text
+    assert "The table does not count these sentences" in text and '<a href="claims/L20.html">L20</a>' in text
 
 
 MENU = ["Home", "What should I use?", "Leaderboard", "HistOfTree", "LPCT", "Label DP & Theory", "Audit", "About"]
@@ -185,7 +185,8 @@ def test_the_audit_is_a_page(pages):
     text = path.read_text(encoding="utf-8")
     for part in (
         "<h1>Privacy audit</h1>",
-        "Every method is audited at ε = 1, with 1,000 transcripts",
+        "We audit every method at ε = 1 (seed",
+        "The audit draws 1,000 transcripts for each of two protected values",
         "The audit catches 0 of 0 mechanisms known to be wrong",
         '<th scope="row">KRR</th>',
         "<details><summary>In other settings: 1</summary>",

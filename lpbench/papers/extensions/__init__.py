@@ -12,42 +12,40 @@ from lpbench.reporting.paper import Output, Page, Paper
 from lpbench.reporting.plain_table import PlainTable
 
 WITHOUT_TUNING = (
-    "ResidualGP is a method for regression in which users protect the label and some features. ResidualGP asks groups "
-    "of users one after the other. The reports of the first group tell the curator where the labels lie. From earlier "
-    "reports, the curator forecasts the labels of a later group. Each user of this group sends the label minus the "
-    "forecast, with noise. Later groups also send protected features, with noise, if this makes their reports only "
-    "moderately noisier. A prediction averages a Gaussian process and a forest, weighted by how well each predicts "
-    "reports that it has not seen. Protected values leave a device only in these noisy reports.",
+    "ResidualGP is a method for regression in which users protect the label and some features. ResidualGP asks "
+    "groups of users one after the other. The reports of the first group tell the curator where the labels lie. "
+    "From earlier reports, the curator forecasts the labels of a later group. Each user of a later group sends the "
+    "label minus the forecast, with noise. Later groups also send protected features, with noise, if this adds only "
+    "moderate noise. A prediction averages a Gaussian process and a forest. The learner that predicts unseen "
+    "reports better has the larger weight. Protected values leave a device only in noisy reports.",
     "ResidualScore is a method for classification. Users who show features send their class by randomized response. "
     "ResidualScore learns class probabilities from the public sample (the public score). Gaussian processes and a "
-    "forest on the shown features are fitted to the differences between the unbiased reports and the public score. If "
-    "users show nothing (CalibratedScore), each user sends one randomized pair: a cell of the public score and a "
-    "class. CalibratedScore corrects the public score where the reports show that private users differ from public "
-    "ones.",
-    "docs/methods_notes.md in the repository has definitions, proofs and limits. Below, the scores of published "
-    "methods are those of their best grid point on the test rows. No user can know this grid point.",
+    "forest then learn the difference between the unbiased reports and the public score. If users show nothing "
+    "(CalibratedScore), each user sends one randomized pair: a cell of the public score and a class. "
+    "CalibratedScore corrects the public score where private users differ from public ones.",
+    "docs/methods_notes.md has definitions, proofs and limits. In the tables below, published methods have their "
+    "best grid point on the test rows, which no user can know.",
 )
 CORRUPTED = (
-    "The first tables have data on which a tuning-free method may be worse than a constant. These data have labels in "
-    "random order, for which a constant predicts best, or labels with heavy tails. We divide a method's error by the "
-    "constant's error. A method passes if the geometric mean of this ratio over data sets is at most "
-    f"{MOST_ON_AVERAGE}, and the ratio on each data set is at most {MOST:.2f}. The first table of each experiment "
-    "shows which methods pass.",
+    "The first tables test whether a method without tuning is worse than a constant. Their labels are in random "
+    "order, for which a constant predicts best, or have heavy tails. A method's ratio is its error divided by the "
+    "constant's error. A method passes if the geometric mean of its ratio over data sets is at most "
+    f"{MOST_ON_AVERAGE}, and each ratio is at most {MOST:.2f}.",
     "The next table has public samples that differ from the private sample: other class shares, swapped labels in "
     "half of the rows, no rows from one half of the data, or few rows. Private data do not help if the forest on "
     "public rows alone is as good as the other methods.",
 )
 
 LIARS = (
-    "In the last tables some users send false reports. No check can distinguish a false report from a noisy one. The "
-    "harm of false reports is a method's loss with them divided by its loss without them. The influence of one report "
-    "is the largest shift of the curator's estimate that one report can cause, divided by the largest shift that one "
-    "record can cause without noise. The influence is computed exactly, and is infinite for unbounded noise.",
+    "In the last tables some users send false reports. No check can distinguish a false report from a noisy one. "
+    "The harm of false reports is a method's loss with them divided by its loss without them. The influence of one "
+    "report is the largest shift of the curator's estimate that one report can cause. We divide this shift by the "
+    "largest shift that one record can cause without noise. Unbounded noise makes the influence infinite.",
 )
 PEOPLE = (
-    "A mask is the set of features that a user protects. A mask that depends on a protected value reveals information "
-    "about this value, and ε does not count this information. The last tables compare two groups of people, which the "
-    "data sets' manifests name. The group of a person is read in test rows alone.",
+    "A mask is the set of features that a user protects. A mask that depends on a protected value reveals "
+    "information about this value. The budget ε does not count this information. The last tables compare two groups "
+    "of people. Only test rows show who is in which group.",
 )
 STANDARD_TASKS = ("regression", "classification")
 

@@ -23,8 +23,9 @@ PAPER = Paper(
     claims=stated_claims("H", claims_figures.checks, claims_tables.checks),
     configurations={"text": ("text",), "inferred": ("inferred",)},
     judging=Judging(
-        "We judge results under the settings of the paper's text. Results called “inferred” have a depth-0 tree in the "
-        "grid. Only a depth-0 tree explains why the printed scores of max-edge and CART coincide at ε = 1."
+        "We judge results under the settings of the paper's text. Results called “inferred” allow a depth-0 tree, "
+        "which the paper's grid lacks. Only a depth-0 tree explains why the printed scores of max-edge and CART "
+        "coincide at ε = 1."
     ),
     errata=ERRATA,
     published=PUBLISHED,

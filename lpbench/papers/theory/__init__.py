@@ -111,30 +111,30 @@ def read(folder: Path, *_: object) -> list[PlainTable]:
 
 LEAD = (
     "A theorem states an order: the excess risk falls like a power of an effective sample size. We judge how the "
-    "exponent of this power depends on one quantity. For example, the case “d: 1 against 2” is the exponent at d = 1 "
-    "minus the exponent at d = 2, measured on the same replications. An exponent is measured over points (sample "
-    "sizes or budgets) that are in range and resolved. “In range”: the point satisfies the theorem's own inequality. "
-    "“Resolved”: the method's excess risk is above 2 standard errors and below half of the best constant's excess "
-    "risk, and the method's best depth and bins lie inside their grids. A case is not judged if one of its exponents "
-    "has fewer than three points in range and resolved.",
+    "exponent of this power depends on one quantity. For example, the case “d: 1 against 2” is the exponent at d = "
+    "1 minus the exponent at d = 2. Both exponents come from the same replications. An exponent is fitted to points "
+    "(sample sizes or budgets) that are in range and resolved. “In range”: the point satisfies the theorem's own "
+    "inequality. “Resolved”: the excess risk is above 2 standard errors and below half of the best constant's "
+    "excess risk. At a resolved point, the best depth and number of bins also lie inside their grids. A case is not "
+    "judged if one of its exponents has fewer than three points in range and resolved.",
     "We compare the theorem with two other statements: no dependence and twice the dependence. “Seen”: the 95 % "
     "interval of the difference of exponents lies between the values of these two statements, and the power is at "
     "least 80\u00a0%. “Opposite here”: the interval lies below both values. “Not seen”: the interval lies elsewhere, "
     "although the power is at least 80\u00a0%. “Cannot decide”: the interval is not below both values, and the power "
-    "is lower than 80\u00a0%. “As stated”: an exponent is within 0.05 of the theorem's exponent. “Slower here” and "
-    "“faster here”: the exponent is smaller or larger by more than 0.05. “Holds” and “fails” are the outcomes of "
-    "exact statements. No other statement can fail.",
-    "Power is the smaller of two shares of simulated runs. The first is the share of runs, simulated under the "
-    "theorem, whose intervals exclude the other statements. The second is the share of simulated repetitions of our "
-    "run that have the outcome of our run. These repetitions keep our run's deviation from the theorem at finite n.",
-    "We chose sizes, budgets and thresholds under seed 2025. The outcomes are those of seed 2028; one column has the "
-    "outcomes of seed 2029. The column “exponents, remarks” has the two exponents of a case, each with the theorem's "
-    "exponent in brackets. In H-T3, W is the mask of protected features, and V is the set of cells compatible with a "
-    "user's report. In H-T5 and L-T5, p is the depth of the tree, t the number of bins and s the number of protected "
-    "features. In lower bounds, the two-point value is the smallest mean excess risk that any method can have on the "
+    "is below 80\u00a0%. “As stated”: an exponent is within 0.05 of the theorem's exponent. “Slower here” and “faster "
+    "here”: the exponent is smaller or larger than the theorem's by more than 0.05. “Holds” and “fails” are the "
+    "outcomes of exact statements. No other statement can fail.",
+    "Power is the smaller of two shares of simulated runs. The first is the share of runs under the theorem whose "
+    "intervals exclude the other statements. The second is the share of simulated repetitions of our run that have "
+    "our run's outcome. These repetitions deviate from the theorem as our run does.",
+    "We chose sizes, budgets and thresholds under seed 2025. The outcomes are those of seed 2028. One column has "
+    "the outcomes of seed 2029. The column “exponents, remarks” has both exponents of a case, and the theorem's "
+    "exponents in brackets. In H-T3, W is the mask of protected features, and V is the set of cells compatible with "
+    "a user's report. In H-T5 and L-T5, p is the depth of the tree, t the number of bins and s the number of "
+    "protected features. The two-point value of a lower bound is the smallest possible mean excess risk on the "
     "distributions of the theorem's proof. A private method with a significantly smaller risk leaks more than its "
-    "budget allows. “Would be seen”: with a power of 80\u00a0%, the comparison with the two-point value detects an "
-    "optimal method that secretly spends this ε.",
+    "budget allows. “Would be seen”: the comparison with the two-point value detects an optimal method that "
+    "secretly spends this ε (power 80\u00a0%).",
 )
 NAMES = [f"theory/{leaf}" for leaf in CASES]
 

@@ -36,10 +36,10 @@ ASKED = ("task", "asked", "features", "sample", "epsilon")
 
 #: The one rule by which a method is advised, as pages state it.
 RULE = (
-    "We recommend the method with the best average rank among methods of the same inputs, on held-out data sets. With "
-    "a public sample, the 95 % interval of what private users add must lie above 0; otherwise ask nobody. Without a "
-    "public sample, the 95 % interval of the gain must lie above 0; otherwise use a private constant. Of methods with "
-    "the same rank, the one whose users send fewer bits comes first."
+    "We recommend the method with the best average rank on held-out data sets, among methods with the same inputs. Of "
+    "methods with equal ranks, the one whose users send fewer bits comes first. With a public sample, we advise to ask "
+    "nobody unless the 95 % interval of what private users add lies above 0. Without a public sample, we advise a "
+    "private constant unless the 95 % interval of the gain lies above 0."
 )
 
 
