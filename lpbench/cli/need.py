@@ -51,7 +51,7 @@ class Span(click.ParamType):
         return [round(number) for number in numbers] if self._whole else numbers
 
 
-@click.command(epilog="FILE is read in the clear and never leaves this machine.")
+@click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--without-pilot", is_flag=True, help="In place of FILE: the best method on our data sets.")
 @click.option("--target", metavar="COLUMN", help="What to predict.  [default: the last column]")
@@ -97,7 +97,7 @@ def command(
     seed: int,
     **wanted: Any,
 ) -> int:
-    """Estimate the epsilon and the number of users that an error needs."""
+    """Estimate the epsilon and the number of users that an error needs. FILE is read in the clear and stays here."""
     from lpbench.cli.profile import Choices, profile_file
     from lpbench.experiments.progress import Progress
     from lpbench.planning import need

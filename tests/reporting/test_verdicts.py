@@ -30,7 +30,7 @@ def test_a_captions_counts_are_those_of_its_rows(instances):
     for (claim, check), rows in instances.groupby(["claim", "check"]):
         text = (COMMITTED / "claims" / f"{claim}.html").read_text(encoding="utf-8")
         here, printed = ((rows["source"] == source).sum() for source in ("ours", "published"))
-        beside = f" ({printed} in print)" if here and printed not in (0, here) else ""
+        beside = f" ({printed} have printed numbers)" if here and printed not in (0, here) else ""
         said = f"{here or printed} instances{beside}"
         if (here or printed) == 1:
             assert "The figure shows the only instance" in text, (claim, check)
