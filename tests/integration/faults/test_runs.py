@@ -53,6 +53,7 @@ def temporary(pid: int) -> list[Path]:
 @pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="reads the process table of Linux")
 def test_workers_end_with_a_parent_that_was_killed_and_leave_nothing(tmp_path):
     parent = subprocess.Popen([sys.executable, "-c", SLOW, str(tmp_path)])
+    earlier = temporary(parent.pid)  # of a process that had this number before
     while len(list((tmp_path / "locks").glob("[0-9a-f]*"))) < 2:  # two workers are at work
         assert parent.poll() is None
         time.sleep(0.05)
@@ -63,7 +64,7 @@ def test_workers_end_with_a_parent_that_was_killed_and_leave_nothing(tmp_path):
     while workers & living().keys():
         time.sleep(0.05)
     # a worker that had lived on would have stored its block
-    assert not temporary(parent.pid) and not list(tmp_path.rglob("*.tmp"))
+    assert temporary(parent.pid) == earlier and not list(tmp_path.rglob("*.tmp"))
     assert not Store(tmp_path).keys()
 
 
